@@ -80,11 +80,11 @@ try laptop.write { transaction in
 try await phoneReplica.sync(with: space)
 try await laptopReplica.sync(with: space)
 
-let conflicts = try await laptopReplica.conflicts()
+let conflicts = try await laptopReplica.keptEdits(.conflicts)
 for conflict in conflicts {
   print(conflict.base?["title"] ?? "–")  // "Milk"
   print(conflict.local?["title"] ?? "–", conflict.remote?["title"] ?? "–")  // "Soy milk" "Oat milk"
-  try await laptopReplica.resolve(conflict: conflict.id, by: .fields(["title": "Oat and soy milk"]))
+  try await laptopReplica.resolve(.one(conflict.id), by: .fields(["title": "Oat and soy milk"]))
 }
 // snippet.hide
 precondition(conflicts.map(\.fields) == [["title"]])

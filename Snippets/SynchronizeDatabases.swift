@@ -41,10 +41,10 @@ try laptop.write { try $0.execute("UPDATE note SET title = 'Long plan', likes = 
 try await phoneReplica.sync(with: space)
 try await laptopReplica.sync(with: space)
 
-for conflict in try await laptopReplica.conflicts() {
+for conflict in try await laptopReplica.keptEdits(.conflicts) {
   print(conflict.base?["title"] ?? "–", conflict.local?["title"] ?? "–")  // "Plan" "Long plan"
   print(conflict.remote?["title"] ?? "–")  // "Big plan"
-  try await laptopReplica.resolve(conflict: conflict.id, by: .fields(["title": "Big, long plan"]))
+  try await laptopReplica.resolve(.one(conflict.id), by: .fields(["title": "Big, long plan"]))
 }
 try await laptopReplica.sync(with: space)
 try await phoneReplica.sync(with: space)
@@ -56,7 +56,7 @@ print(try phone.read { try $0.fetchAll("SELECT title, likes FROM note") as [Reco
 // Keep the file in step for as long as the task lives, and show its condition.
 try await withThrowingTaskGroup(of: Void.self) { group in
   group.addTask { try await phoneReplica.run(with: space) }
-  for try await status in try await phoneReplica.statusUpdates() {
+  for try await status in phoneReplica.statusUpdates {
     print(status.state, status.pendingCount, status.conflictCount)  // upToDate 0 0
     if status.state == .upToDate { break }
   }

@@ -19,7 +19,7 @@ extension Phone {
 
   /// The open conflicts, newest first, and the last resolved ones.
   func conflictCards() async throws -> [ConflictCard] {
-    let conflicts = try await replica.conflicts(includingResolved: true).reversed()
+    let conflicts = try await replica.keptEdits(.conflicts, includingResolved: true).reversed()
     let open = conflicts.filter { $0.resolution == .unresolved }
     let resolved = conflicts.filter { $0.resolution != .unresolved }.prefix(Phone.maxResolvedCount)
     let shown = open + resolved
@@ -46,7 +46,7 @@ extension Phone {
   }
 
   /// The values of the rows in conflict as they are now; `nil` for a row that is gone.
-  private func presentTexts(of conflicts: [ReplicaConflict]) async throws -> [String?] {
+  private func presentTexts(of conflicts: [KeptEdit]) async throws -> [String?] {
     try await database.read { transaction in
       try conflicts.map { conflict in
         guard case .text(let key)? = conflict.primaryKey.first else { return nil }
@@ -66,13 +66,14 @@ extension Phone {
   /// the choice is an edit like any other.
   func resolve(_ choice: Choice) async throws {
     guard
-      let conflict = try await replica.conflicts(includingResolved: true)
+      let conflict = try await replica.keptEdits(.conflicts, includingResolved: true)
         .first(where: { $0.id == choice.id })
     else { return }
     if conflict.resolution == .unresolved {
-      let version: ConflictChoice =
+      let version: KeptEdit.Choice =
         choice.choice == "local" ? .local : choice.choice == "base" ? .base : .remote
-      return try await replica.resolve(conflict: choice.id, by: version)
+      try await replica.resolve(.one(choice.id), by: version)
+      return
     }
     let versions = ["base": conflict.base, "local": conflict.local, "remote": conflict.remote]
     guard let version = versions[choice.choice] ?? nil,
@@ -90,7 +91,7 @@ extension Phone {
   }
 }
 
-extension ReplicaConflict {
+extension KeptEdit {
   fileprivate var keyColumn: String { table == "place" ? "zone" : "id" }
 
   /// The fields in question; all if it is the record as a whole.

@@ -39,7 +39,7 @@ extension Phone {
 
   /// The state of synchronization, with the conflicts.
   private func sendStatus(to stream: EventStream) async throws {
-    for try await status in try await replica.statusUpdates() {
+    for try await status in replica.statusUpdates {
       try stream.send("conflicts", JSON.list(try await conflictCards()))
       try stream.send("status", JSON.object(Status(status)))
     }

@@ -38,8 +38,7 @@ extension Exhaustion {
       let summary = try tables.summary()
       let texts = try connection.rows(
         """
-        SELECT ifnull(base, '') || ifnull("local", '') || ifnull(remote, '') FROM tandem_conflicts
-        UNION ALL SELECT ifnull(content, '') FROM tandem_rejected
+        SELECT iif(kind = 'edit', '', ifnull(base, '')) || ifnull("local", '') || ifnull(remote, '') FROM tandem_kept
         """
       ).compactMap(\.first?.textValue)
       return FileView(
@@ -48,7 +47,7 @@ extension Exhaustion {
         editCount: Int(try connection.integer("SELECT count FROM edits") ?? 0),
         isUpToDate: summary.isUpToDate, version: summary.sync.revision?.version ?? -1,
         digest: try tables.computedDigest(),
-        openConflict: try tables.conflicts().first?.id,
+        openConflict: try tables.keptEdits(.conflicts).first?.id,
         recorded: Set(texts.flatMap(EditLedger.edits)), hasRecords: !texts.isEmpty)
     }
     fileViews[image] = view

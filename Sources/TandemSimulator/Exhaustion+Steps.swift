@@ -230,7 +230,7 @@ extension Exhaustion {
       case .delete: try connection.run("DELETE FROM t", [])
       case .resolve:
         if let conflict = before.openConflict {
-          try file.replica(connection).resolve(conflict: conflict, by: .local)
+          try file.replica(connection).resolve(.one(conflict), by: .local)
         }
       }
       try connection.run("UPDATE edits SET count = count + 1", [])

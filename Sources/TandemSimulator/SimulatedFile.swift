@@ -15,9 +15,8 @@ final class SimulatedFile {
   private(set) var hasNewColumns = false
   /// True if a program has written without triggers since the file was last verified.
   var hasUncapturedEdits = false
-  /// The last conflict and the last rejection that the ledger knows.
-  private var lastConflict: Int64 = 0
-  private var lastRejection: Int64 = 0
+  /// The last kept edit that the ledger knows.
+  private var lastKeptEdit: KeptEdit.ID = 0
 
   init(_ number: Int, _ database: SimulatedDatabase, _ schema: SimulatedSchema) throws {
     self.number = number
@@ -26,15 +25,12 @@ final class SimulatedFile {
     try noteLastNumbers()
   }
 
-  /// Takes the conflicts and rejections that the file has for known.
+  /// Takes the kept edits that the file has for known.
   private func noteLastNumbers() throws {
-    lastConflict = try lastID("SELECT coalesce(max(id), 0) FROM tandem_conflicts")
-    lastRejection = try lastID("SELECT last_rejection FROM tandem_state")
-  }
-
-  /// The numbers go on after rows were deleted.
-  private func lastID(_ query: String) throws -> Int64 {
-    try database.read { try $0.integer(query) ?? 0 }
+    // The numbers go on after edits were forgotten.
+    lastKeptEdit = try database.read {
+      try $0.integer("SELECT last_kept FROM tandem_state") ?? 0
+    }
   }
 
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
@@ -179,36 +175,31 @@ final class SimulatedFile {
     try connection.rows("SELECT position, since, next FROM tandem_staged ORDER BY position")
   }
 
-  /// Gives the conflicts and rejections that are new to the ledger.
+  /// Gives the kept edits that are new to the ledger.
   ///
   /// - Throws: ``SimulationViolation`` if a conflict has only one side.
   func report(to ledger: inout EditLedger, at step: Int) throws -> Int {
     var count = 0
-    let queries = [
-      """
-      SELECT id, "table", "key", ifnull(base, '') || ifnull("local", '') || ifnull(remote, ''),
-        kind, base, "local", remote
-      FROM tandem_conflicts WHERE id > ? ORDER BY id
-      """,
-      """
-      SELECT id, "table", "key", ifnull(content, '') FROM tandem_rejected WHERE id > ? ORDER BY id
-      """,
-    ]
-    for (position, sql) in queries.enumerated() {
-      let last = position == 0 ? lastConflict : lastRejection
-      let rows = try database.read { try $0.rows(sql, [.integer(last)]) }
-      for row in rows {
-        guard case .integer(let id) = row[0], case .text(let table) = row[1],
-          case .text(let keyText) = row[2], case .text(let versions) = row[3],
-          let key = try? SyncMessageReader().id(Array(keyText.utf8))
-        else { continue }
-        if position == 0 { lastConflict = id } else { lastRejection = id }
-        if position == 0, row[4] == "edit/edit" {
-          try checkConflict(in: table, base: row[5], local: row[6], remote: row[7])
-        }
-        ledger.record(versions, of: SyncKey(table: table, id: key), at: step)
-        count += 1
+    let rows = try database.read {
+      try $0.rows(
+        """
+        SELECT id, "table", "key",
+          iif(kind = 'edit', '', ifnull(base, '')) || ifnull("local", '') || ifnull(remote, ''),
+          kind, base, "local", remote
+        FROM tandem_kept WHERE id > ? ORDER BY id
+        """, [.integer(lastKeptEdit)])
+    }
+    for row in rows {
+      guard case .integer(let id) = row[0], case .text(let table) = row[1],
+        case .text(let keyText) = row[2], case .text(let versions) = row[3],
+        let key = try? SyncMessageReader().id(Array(keyText.utf8))
+      else { continue }
+      lastKeptEdit = id
+      if row[4] == "edit/edit" {
+        try checkConflict(in: table, base: row[5], local: row[6], remote: row[7])
       }
+      ledger.record(versions, of: SyncKey(table: table, id: key), at: step)
+      count += 1
     }
     return count
   }

@@ -83,16 +83,16 @@ extension Simulation {
   }
 
   private func resolve(_ file: SimulatedFile) throws {
-    let open = try file.read { try $0.conflicts() }
+    let open = try file.read { try $0.keptEdits(.conflicts) }
     guard !open.isEmpty else { return }
     let position = Int.random(in: 0..<open.count, using: &random)
-    let choice = pick([ConflictChoice.local, .remote, .base])
+    let choice = pick([KeptEdit.Choice.local, .remote, .base])
     note("file \(file.number): conflict \(position) of \(open.count) is resolved by \(choice)")
     do {
       // As a program does, that is with foreign keys if it enforces them.
       try transact(file) { connection in
         let before = try file.values(connection)
-        try file.database.replica(connection).resolve(conflict: open[position].id, by: choice)
+        try file.database.replica(connection).resolve(.one(open[position].id), by: choice)
         let after = try file.values(connection)
         try check(open[position], resolvedFrom: before, to: after)
         ledger.statementRan(in: file.number, at: step, before: before, after: after)

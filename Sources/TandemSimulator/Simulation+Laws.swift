@@ -70,7 +70,7 @@ extension Simulation {
   /// The resolution of a conflict of fields leaves the fields alone that only one side had changed:
   /// they were merged, and may have changed since.
   func check(
-    _ conflict: ReplicaConflict, resolvedFrom before: [(EditLedger.Cell, Int)],
+    _ conflict: KeptEdit, resolvedFrom before: [(EditLedger.Cell, Int)],
     to after: [(EditLedger.Cell, Int)]
   ) throws {
     guard let base = conflict.base, let local = conflict.local, let remote = conflict.remote,

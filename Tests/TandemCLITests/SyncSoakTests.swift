@@ -219,8 +219,7 @@ private struct SyncSoak {
           try transaction.fetchValues(
             """
             SELECT coalesce(base, '') || coalesce(local, '') || coalesce(remote, '')
-              FROM tandem_conflicts
-            UNION ALL SELECT coalesce(content, '') FROM tandem_rejected
+              FROM tandem_kept
             """, as: String.self)
         )
       }

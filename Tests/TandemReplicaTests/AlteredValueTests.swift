@@ -21,8 +21,8 @@ struct AlteredValueTests {
     return (replicas[0], replicas[1])
   }
 
-  private func rejections(_ replica: TestReplica) throws -> [ReplicaRejection] {
-    try replica.read { try $0.rejections() }
+  private func rejections(_ replica: TestReplica) throws -> [KeptEdit] {
+    try replica.read { try $0.keptEdits(.rejected) }
   }
 
   private let values = "SELECT zip, n, name FROM t ORDER BY id"
@@ -96,7 +96,7 @@ struct AlteredValueTests {
     try converge([a, b], space)
     let conflict = try #require(try b.conflicts(includingResolved: false).first)
     let error = #expect(throws: ReplicaError.self) {
-      try b.write { try $0.resolve(conflict: conflict.id, by: .fields(["zip": "01234"])) }
+      try b.write { try $0.resolve(.one(conflict.id), by: .fields(["zip": "01234"])) }
     }
     #expect(error?.code == .constraint && error?.message.contains("zip (INTEGER)") == true)
     #expect(try b.rows(values) == [[2, 1, "A"]])
@@ -125,7 +125,7 @@ struct AlteredValueTests {
     try a.execute("INSERT INTO t VALUES ('1', '01234', 1, 'A')")
     try converge([a, b], space)
     let note = try #require(try rejections(b).first)
-    #expect(throws: ReplicaError.self) { try b.write { try $0.retry(rejection: note.id) } }
+    #expect(throws: ReplicaError.self) { try b.write { try $0.retry(.one(note.id)) } }
     try b.write { try $0.beginSchemaChange() }
     for statement in [
       "CREATE TABLE new (id TEXT PRIMARY KEY, zip TEXT, n INTEGER, name TEXT)",

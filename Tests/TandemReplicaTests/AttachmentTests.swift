@@ -161,8 +161,8 @@ struct AttachmentTests {
       space: space)
     try replica.execute(
       """
-      INSERT INTO tandem_rejected (id, "table", "key", kind, reason, content)
-      VALUES (1, 't', '["a"]', 'edit', 'a reason', '{"v":1}')
+      INSERT INTO tandem_kept (id, "table", "key", kind, reason, "local", resolution)
+      VALUES (1, 't', '["a"]', 'edit', 'a reason', '{"v":1}', 'unresolved')
       """)
     let before = try replica.rows("SELECT name FROM sqlite_schema ORDER BY name")
     let error = #expect(throws: ReplicaError.self) { try replica.write { try $0.detach() } }

@@ -45,12 +45,12 @@ struct DeferredKeyTests {
     try replicas[0].execute("UPDATE c SET u = NULL")
     try replicas[0].execute("DELETE FROM p")
     try converge(replicas, space)
-    #expect(try edit(replicas[1]) { try $0.retryRejections() } == 1)
+    #expect(try edit(replicas[1]) { try $0.retry(.rejected) } == 1)
     #expect(try replicas[1].rows("SELECT id FROM c ORDER BY id") == [["x1"], ["x2"], ["y2"]])
-    let left = try replicas[1].read { try $0.rejections() }
+    let left = try replicas[1].read { try $0.keptEdits(.rejected) }
     #expect(left.map(\.primaryKey) == [["y1"]])
     for retry: (ReplicaTables) throws -> Void in [
-      { try $0.retry(rejection: left[0].id) }, { _ = try $0.retryRejections() },
+      { try $0.retry(.one(left[0].id)) }, { _ = try $0.retry(.rejected) },
     ] {
       let error = #expect(throws: ReplicaError.self) { try edit(replicas[1], retry) }
       #expect(error?.code == .constraint)
@@ -60,7 +60,7 @@ struct DeferredKeyTests {
           == true, "\(String(describing: error))")
     }
     try replicas[1].execute("INSERT INTO p (id) VALUES ('p')")
-    #expect(try edit(replicas[1]) { try $0.retryRejections() } == 1)
+    #expect(try edit(replicas[1]) { try $0.retry(.rejected) } == 1)
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT id FROM c WHERE p = 'p'", [["y1"]])
   }
@@ -86,11 +86,11 @@ struct DeferredKeyTests {
     try replicas[0].execute("UPDATE n SET u = NULL WHERE id = 'x1'")
     try converge(replicas, space)
     // One of them is still refused, so the other one refers to no row.
-    #expect(throws: ReplicaError.self) { try edit(replicas[1]) { try $0.retryRejections() } }
+    #expect(throws: ReplicaError.self) { try edit(replicas[1]) { try $0.retry(.rejected) } }
     #expect(try replicas[1].rows("SELECT id FROM n ORDER BY id") == [["x1"], ["x2"]])
     try replicas[0].execute("UPDATE n SET u = NULL")
     try converge(replicas, space)
-    #expect(try edit(replicas[1]) { try $0.retryRejections() } == 2)
+    #expect(try edit(replicas[1]) { try $0.retry(.rejected) } == 2)
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, next FROM n WHERE next NOT NULL ORDER BY id",
@@ -118,20 +118,20 @@ struct DeferredKeyTests {
     let reason =
       #"the table c does not accept this version of ["c2"]: it forbids this row (FOREIGN"#
     let all = #expect(throws: ReplicaError.self) {
-      try edit(replicas[1]) { try $0.resolveConflicts(by: .local) }
+      try edit(replicas[1]) { try $0.resolve(.conflicts, by: .local) }
     }
     #expect(all?.code == .constraint)
     #expect(
       all?.message.hasPrefix("conflict \(named.id): \(reason)") == true,
       "\(String(describing: all))")
     let one = #expect(throws: ReplicaError.self) {
-      try edit(replicas[1]) { try $0.resolve(conflict: named.id, by: .local) }
+      try edit(replicas[1]) { try $0.resolve(.one(named.id), by: .local) }
     }
     #expect(one?.message.hasPrefix(reason) == true, "\(String(describing: one))")
     #expect(try replicas[1].rows("SELECT * FROM c ORDER BY id") == before)
     #expect(try replicas[1].conflicts(includingResolved: false).count == 3)
     try replicas[1].execute("INSERT INTO p (id) VALUES ('p2')")
-    #expect(try edit(replicas[1]) { try $0.resolveConflicts(by: .local) } == 3)
+    #expect(try edit(replicas[1]) { try $0.resolve(.conflicts, by: .local) } == 3)
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, p FROM c ORDER BY id", [["c1", "p1"], ["c2", "p2"], ["c3", "p1"]])
@@ -151,14 +151,14 @@ struct DeferredKeyTests {
     let named = try #require(conflicts.first { $0.primaryKey == ["p1"] })
     try replicas[1].execute("INSERT INTO c (id, p) VALUES ('c', 'p1')")
     let error = #expect(throws: ReplicaError.self) {
-      try edit(replicas[1]) { try $0.resolveConflicts(by: .base) }
+      try edit(replicas[1]) { try $0.resolve(.conflicts, by: .base) }
     }
     #expect(
       error?.message.hasPrefix("conflict \(named.id): the table p does not accept") == true,
       "\(String(describing: error))")
     #expect(try replicas[1].rows("SELECT count(*) FROM p") == [[2]])
     try replicas[1].execute("DELETE FROM c")
-    #expect(try edit(replicas[1]) { try $0.resolveConflicts(by: .base) } == 2)
+    #expect(try edit(replicas[1]) { try $0.resolve(.conflicts, by: .base) } == 2)
     #expect(try replicas[1].rows("SELECT * FROM p").isEmpty)
   }
 }

@@ -145,23 +145,23 @@ struct PreventedRowTests {
     try replicas[1].sync(space)
     try replicas[0].execute("UPDATE item SET u = 10 WHERE id = 'p'")
     try converge(replicas, space)
-    let rejection = try #require(try replicas[1].read { try $0.rejections() }.first)
+    let rejection = try #require(try replicas[1].read { try $0.keptEdits(.rejected) }.first)
     let conflict = try #require(try replicas[1].conflicts(includingResolved: false).first)
     for event in ["INSERT", "UPDATE"] {
       try replicas[1].execute(
         "CREATE TRIGGER no_\(event) BEFORE \(event) ON item BEGIN SELECT RAISE(IGNORE); END")
     }
     #expect(throws: ReplicaError.self) {
-      try replicas[1].write { _ = try $0.retry(rejection: rejection.id) }
+      try replicas[1].write { _ = try $0.retry(.one(rejection.id)) }
     }
     #expect(throws: ReplicaError.self) {
-      try replicas[1].write { try $0.resolve(conflict: conflict.id, by: .local) }
+      try replicas[1].write { try $0.resolve(.one(conflict.id), by: .local) }
     }
     #expect(try replicas[1].rejectedContents().map { $0?["n"] } == ["token"])
     #expect(try replicas[1].conflicts(includingResolved: false).count == 1)
     for event in ["INSERT", "UPDATE"] { try replicas[1].execute("DROP TRIGGER no_\(event)") }
-    try replicas[1].write { _ = try $0.retry(rejection: rejection.id) }
-    try replicas[1].write { try $0.resolve(conflict: conflict.id, by: .local) }
+    try replicas[1].write { _ = try $0.retry(.one(rejection.id)) }
+    try replicas[1].write { try $0.resolve(.one(conflict.id), by: .local) }
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT * FROM item ORDER BY id",

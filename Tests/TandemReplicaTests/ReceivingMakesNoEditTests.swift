@@ -19,8 +19,8 @@ struct ReceivingMakesNoEditTests {
     try TestReplica(seed: seed, schema, withBlindSpots: tables, space: space)
   }
 
-  private func rejections(_ replica: TestReplica) throws -> [ReplicaRejection] {
-    try replica.read { try $0.rejections() }
+  private func rejections(_ replica: TestReplica) throws -> [KeptEdit] {
+    try replica.read { try $0.keptEdits(.rejected) }
   }
 
   /// Sends one commit after the other, and calls `body` after each.
@@ -137,7 +137,7 @@ struct ReceivingMakesNoEditTests {
     #expect(try b.rows("SELECT id FROM parent") == [["p"], ["q"]])
     let notes = try rejections(b)
     #expect(notes.map(\.kind) == [.record, .record] && notes.allSatisfy { $0.content == nil })
-    #expect(throws: ReplicaError.self) { try b.write { try $0.retry(rejection: notes[0].id) } }
+    #expect(throws: ReplicaError.self) { try b.write { try $0.retry(.one(notes[0].id)) } }
     // One child goes, the other one gets a sibling here: an edit, which needs the parent.
     try a.execute("DELETE FROM child WHERE id = 'c'")
     try a.sync(space)

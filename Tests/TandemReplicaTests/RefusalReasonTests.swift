@@ -26,7 +26,7 @@ struct RefusalReasonTests {
     let bytes = try #require(try replica.freeze())
     let key = try #require(try SyncMessageReader().commit(bytes).changes.first?.key)
     try replica.settle(.refused([SyncObjection(key: key, reason: reason)]), bytes)
-    return try replica.read { try $0.rejections() }.map(\.reason)
+    return try replica.read { try $0.keptEdits(.rejected) }.map(\.reason)
   }
 
   @Test("A refusal names the other record where the file has it")

@@ -286,7 +286,7 @@ struct ReplicaAccidentTests {
     #expect(try a.state.sequence == commit.sequence)
     #expect(
       try a.rows(Self.query) == [["m", "title", "body"], ["n", "title", "later"]])
-    #expect(try a.rows("SELECT reason FROM tandem_rejected").count == 3)
+    #expect(try a.rows("SELECT reason FROM tandem_kept WHERE kind = 'edit'").count == 3)
   }
 
   @Test("Pages that another process has made stale are not stored")

@@ -35,7 +35,7 @@ struct ReplicaBoundTests {
       return
     }
     #expect(title.utf8.count == length)
-    try b.write { try $0.resolve(conflict: conflict.id, by: .remote) }
+    try b.write { try $0.resolve(.one(conflict.id), by: .remote) }
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT * FROM note", [["n", "short"]])
     // No message can hold the version that lost. It is not reported as a deletion instead.
@@ -93,7 +93,7 @@ struct ReplicaBoundTests {
     try a.execute("INSERT INTO note VALUES (printf('%.\(length)c', 'k'), 'title')")
     try a.pull(space)
     #expect(try a.freeze() == nil)
-    let rejection = try #require(try a.read { try $0.rejections() }.first)
+    let rejection = try #require(try a.read { try $0.keptEdits(.rejected) }.first)
     #expect(rejection.reason.hasPrefix("the key is longer"))
   }
 

@@ -58,17 +58,17 @@ struct ReplicaConstraintTests {
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT id, name FROM t", [["z", "of 0"]])
     #expect(try space.records().count == 1)
-    let rejections = try replicas[1].read { try $0.rejections() }
+    let rejections = try replicas[1].read { try $0.keptEdits(.rejected) }
     #expect(rejections.map(\.kind) == [.edit])
     #expect(rejections.map { $0.content?["name"] } == ["of 1"])
     // The first one takes another value: there is room for both.
     try replicas[0].execute("UPDATE t SET mail = 'other'")
     try converge(replicas, space)
-    try replicas[1].write { try $0.retry(rejection: rejections[0].id) }
+    try replicas[1].write { try $0.retry(.one(rejections[0].id)) }
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, mail FROM t ORDER BY id", [["a", "X@Y"], ["z", "other"]])
-    #expect(try replicas.flatMap { try $0.read { try $0.rejections() } }.isEmpty)
+    #expect(try replicas.flatMap { try $0.read { try $0.keptEdits(.rejected) } }.isEmpty)
   }
 
   @Test("A local row that takes a value of the space yields, and is noted")
@@ -83,24 +83,24 @@ struct ReplicaConstraintTests {
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, name FROM t ORDER BY id", [["p", "p"], ["z", "space"]])
-    let rejections = try replicas[1].read { try $0.rejections() }
+    let rejections = try replicas[1].read { try $0.keptEdits(.rejected) }
     let rejection = try #require(rejections.first)
     #expect(rejections.count == 1)
     #expect(
       rejection.key == SyncKey(table: "t", id: ["a"]) && rejection.content?["name"] == "local")
     // It is refused as long as the value is taken.
     #expect(throws: ReplicaError.self) {
-      try replicas[1].write { try $0.retry(rejection: rejection.id) }
+      try replicas[1].write { try $0.retry(.one(rejection.id)) }
     }
     try replicas[1].execute("UPDATE t SET mail = 'other' WHERE id = 'z'")
-    try replicas[1].write { try $0.retry(rejection: rejection.id) }
+    try replicas[1].write { try $0.retry(.one(rejection.id)) }
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, mail FROM t ORDER BY id",
       [
         ["a", "x@y"], ["p", "p@y"], ["z", "other"],
       ])
-    #expect(try replicas[1].read { try $0.rejections() }.isEmpty)
+    #expect(try replicas[1].read { try $0.keptEdits(.rejected) }.isEmpty)
   }
 
   @Test(
@@ -114,19 +114,19 @@ struct ReplicaConstraintTests {
     try replicas[1].execute("INSERT INTO t VALUES ('a', '1', 'local'), ('b', '2', 'local')")
     try converge(replicas, space)
     let replica = replicas[1]
-    #expect(try replica.read { try $0.rejections() }.count == 2)
+    #expect(try replica.read { try $0.keptEdits(.rejected) }.count == 2)
     let error = #expect(throws: ReplicaError.self) {
-      try replica.write { try $0.retryRejections() }
+      try replica.write { try $0.retry(.rejected) }
     }
     #expect(error?.code == .constraint)
     #expect(error?.message.hasPrefix("rejected change 1: ") == true)
     try replica.execute("UPDATE t SET mail = 'other' WHERE id = 'y'")
-    #expect(try replica.write { try $0.retryRejections() } == 1)
+    #expect(try replica.write { try $0.retry(.rejected) } == 1)
     #expect(try replica.rows("SELECT id FROM t ORDER BY id") == [["b"], ["x"], ["y"]])
-    #expect(try replica.read { try $0.rejections() }.map { $0.content?["mail"] } == ["1"])
-    #expect(try replica.write { try $0.discardRejections() } == 1)
-    #expect(try replica.read { try $0.rejections() }.isEmpty)
-    #expect(try replica.write { try $0.retryRejections() } == 0)
+    #expect(try replica.read { try $0.keptEdits(.rejected) }.map { $0.content?["mail"] } == ["1"])
+    #expect(try replica.write { try $0.discard(.rejected) } == 1)
+    #expect(try replica.read { try $0.keptEdits(.rejected) }.isEmpty)
+    #expect(try replica.write { try $0.retry(.rejected) } == 0)
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, mail FROM t ORDER BY id", [["b", "2"], ["x", "1"], ["y", "other"]])
@@ -152,7 +152,7 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].conflicts().count == 6)
     // The versions of this file were exchanged with rows that have them now.
     try replicas[1].execute("UPDATE t SET u = 120 + CAST(id AS INTEGER)")
-    #expect(try replicas[1].write { try $0.resolveConflicts(by: .local) } == 6)
+    #expect(try replicas[1].write { try $0.resolve(.conflicts, by: .local) } == 6)
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT CAST(u AS INTEGER) FROM t ORDER BY id",
@@ -160,7 +160,7 @@ struct ReplicaConstraintTests {
     #expect(
       try replicas[1].rows("SELECT other FROM t ORDER BY id")
         == (0..<6).map { [.text("kept \($0)")] })
-    #expect(try replicas[1].read { try $0.conflicts() }.isEmpty)
+    #expect(try replicas[1].read { try $0.keptEdits(.conflicts) }.isEmpty)
   }
 
   @Test("Of two conflicts of a row, the newer one decides about the fields of both")
@@ -177,9 +177,9 @@ struct ReplicaConstraintTests {
       }
       try replicas[0].sync(space)
       try converge(replicas, space)
-      #expect(try replicas[1].read { try $0.conflicts().count } == index + 1)
+      #expect(try replicas[1].read { try $0.keptEdits(.conflicts).count } == index + 1)
     }
-    #expect(try replicas[1].write { try $0.resolveConflicts(by: .local) } == 2)
+    #expect(try replicas[1].write { try $0.resolve(.conflicts, by: .local) } == 2)
     #expect(
       try replicas[1].rows("SELECT a, b FROM t") == [[.text("own1"), .text("own2")]])
   }
@@ -203,11 +203,11 @@ struct ReplicaConstraintTests {
         "CREATE TRIGGER own AFTER UPDATE ON t WHEN typeof(NEW.u) = 'text' BEGIN \(action); END")
       let before = try replicas[1].rows("SELECT * FROM t ORDER BY id")
       #expect(throws: ReplicaError.self) {
-        try replicas[1].write { try $0.resolveConflicts(by: .local) }
+        try replicas[1].write { try $0.resolve(.conflicts, by: .local) }
       }
       #expect(try replicas[1].rows("SELECT * FROM log").isEmpty)
       let after = try replicas[1].rows("SELECT * FROM t ORDER BY id")
-      let openCount = try replicas[1].read { try $0.conflicts().count }
+      let openCount = try replicas[1].read { try $0.keptEdits(.conflicts).count }
       #expect(after == before && openCount == 2)
     }
   }
@@ -225,7 +225,7 @@ struct ReplicaConstraintTests {
     try replicas[1].execute("UPDATE t SET u = 22 WHERE id = 'c'")
     let before = try replicas[1].rows("SELECT * FROM t ORDER BY id")
     let error = #expect(throws: ReplicaError.self) {
-      try replicas[1].write { try $0.resolveConflicts(by: .local) }
+      try replicas[1].write { try $0.resolve(.conflicts, by: .local) }
     }
     #expect(error?.code == .constraint)
     #expect(error?.message.hasPrefix("conflict ") == true)
@@ -286,7 +286,7 @@ struct ReplicaConstraintTests {
     try expectEqualRows(all, "SELECT * FROM item", [["new", "l"]])
     for replica in all {
       #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
-      #expect(try replica.read { try $0.rejections() }.isEmpty)
+      #expect(try replica.read { try $0.keptEdits(.rejected) }.isEmpty)
     }
     // The replica whose commit came last has seen both, and keeps the deletion that it overruled.
     let kinds = try replicas[order[1]].conflicts().map(\.kind)
@@ -328,7 +328,7 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].rows("SELECT n, extra FROM g") == [["007", "precious"]])
     for (number, replica) in replicas.enumerated() {
       #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
-      let notes = try replica.read { try $0.rejections() }
+      let notes = try replica.read { try $0.keptEdits(.rejected) }
       // The first one has no place for the text.
       #expect(notes.map(\.key.table) == (number == 0 ? ["g"] : []))
     }
@@ -370,7 +370,7 @@ struct ReplicaConstraintTests {
     for replica in [a, b, a] { try replica.sync(space) }
     try expectEqualRows([a, b], "SELECT * FROM p", [["p"]])
     #expect(try b.rows("PRAGMA foreign_key_check").isEmpty)
-    #expect(try b.read { try $0.rejections() }.isEmpty)
+    #expect(try b.read { try $0.keptEdits(.rejected) }.isEmpty)
   }
 
   @Test("Children arrive before their parents, and cascades do not run while changes are applied")
@@ -592,7 +592,7 @@ struct ReplicaConstraintTests {
       [replicas[0]], "SELECT * FROM item ORDER BY id",
       added + [["early", "new", "of the space"], ["moved", moved, "of the space"]])
     let noted = try replicas[0].rows(
-      "SELECT \"key\", content ->> 'name' FROM tandem_rejected ORDER BY id")
+      "SELECT \"key\", \"local\" ->> 'name' FROM tandem_kept WHERE kind = 'edit' ORDER BY id")
     #expect(
       noted == [
         [#"["new"]"#, .null], [#"["moved"]"#, "of the space"], [#"["added"]"#, "edited later"],

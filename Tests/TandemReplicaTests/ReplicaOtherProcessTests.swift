@@ -69,10 +69,10 @@ struct ReplicaOtherProcessTests {
     try converge([a, b], space)
     let database = try await Database.open(path: path)
     var counts: [Int] = []
-    for try await rejections in DatabaseReplica(database).rejectionUpdates {
+    for try await rejections in DatabaseReplica(database).keptEditUpdates(.rejected) {
       counts.append(rejections.count)
       if rejections.isEmpty { break }
-      _ = try run(["sqlite3", path, "DELETE FROM tandem_rejected"])
+      _ = try run(["sqlite3", path, "DELETE FROM tandem_kept"])
     }
     #expect(counts == [1, 0])
     await database.close()

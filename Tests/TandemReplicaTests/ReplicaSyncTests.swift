@@ -73,12 +73,12 @@ struct ReplicaSyncTests {
     #expect(open[0].local?["title"] == "b")
     #expect(open[0].local?["body"] == "also")
     #expect(open[0].remote?["title"] == "a")
-    try b.write { try $0.resolve(conflict: open[0].id, by: .local) }
+    try b.write { try $0.resolve(.one(open[0].id), by: .local) }
     #expect(try b.conflicts(includingResolved: false).isEmpty)
     try converge([a, b], space)
     try expectEqualRows([a, b], Self.query, [["n", "b", "also", 5]])
     #expect(throws: ReplicaError.self) {
-      try b.write { try $0.resolve(conflict: open[0].id, by: .local) }
+      try b.write { try $0.resolve(.one(open[0].id), by: .local) }
     }
   }
 

@@ -185,12 +185,13 @@ final class TestReplica {
   }
 
   /// The contents of its rejected changes.
-  func rejectedContents() throws -> [Record?] { try read { try $0.rejections() }.map(\.content) }
+  func rejectedContents() throws -> [Record?] { try read { try $0.keptEdits(.rejected) }.map(\.content) }
 
   func rows(_ sql: String) throws -> [[FieldValue]] {
     try database.read { try $0.connection.rows(sql) }
   }
 
+  @discardableResult
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
     try database.write(foreignKeys: .ignored) { try body(tables(in: $0.connection)) }
   }
@@ -320,9 +321,14 @@ final class TestReplica {
     return session.status
   }
 
-  func conflicts(includingResolved includesResolved: Bool = true) throws -> [ReplicaConflict] {
-    try read { try $0.conflicts(includingResolved: includesResolved) }
+  func conflicts(includingResolved includesResolved: Bool = true) throws -> [KeptEdit] {
+    try read { try $0.keptEdits(.conflicts, includingResolved: includesResolved) }
   }
+}
+
+extension KeptEdit {
+  /// The version that is not in the row.
+  var content: Record? { kind == .record ? remote : local }
 }
 
 /// Synchronizes replicas with a space, one after the other, until nobody has anything to do.

@@ -44,9 +44,9 @@ struct RowExchangeTests {
 
   /// The keys and unique values of the changes that a file has noted.
   private func noted(
-    _ replica: TestReplica, _ kind: ReplicaRejection.Kind
+    _ replica: TestReplica, _ kind: KeptEdit.Kind
   ) throws -> Set<[FieldValue]> {
-    let rejections = try replica.read { try $0.rejections() }.filter { $0.kind == kind }
+    let rejections = try replica.read { try $0.keptEdits(.rejected) }.filter { $0.kind == kind }
     return Set(rejections.map { $0.primaryKey + [$0.content?["u"] ?? .null] })
   }
 
@@ -314,7 +314,7 @@ struct RowExchangeTests {
         for conflict in try replica.conflicts() where conflict.primaryKey == [.text(id)] {
           found += [conflict.local, conflict.remote].compactMap { $0?["u"] }
         }
-        for rejection in try replica.read({ try $0.rejections() })
+        for rejection in try replica.read({ try $0.keptEdits(.rejected) })
         where rejection.primaryKey == [.text(id)] {
           found += [rejection.content].compactMap { $0?["u"] }
         }

@@ -127,7 +127,7 @@ struct SchemaChangeTests {
     try converge([b, a, b], space)
     #expect(try a.rows("SELECT id, likes FROM note WHERE likes = 5").count == 3)
     #expect(try space.records().values.allSatisfy { $0["likes"] == 5 })
-    #expect(try a.rows("SELECT * FROM tandem_rejected").isEmpty)
+    #expect(try a.rows("SELECT * FROM tandem_kept WHERE kind = 'edit'").isEmpty)
   }
 
   @Test("A column that is dropped stays in the space and in other copies")
@@ -212,7 +212,7 @@ struct SchemaChangeTests {
       conflict.base?["body"] == "of m" && conflict.local?["body"] == "of a"
         && conflict.remote?["body"] == "of b")
     // The other copies see it in the log.
-    #expect(try a.rows("SELECT count(*) FROM tandem_conflicts WHERE reported_in = 0") == [[1]])
+    #expect(try a.rows("SELECT count(*) FROM tandem_kept WHERE reported_in = 0") == [[1]])
   }
 
   @Test(
@@ -501,8 +501,7 @@ private final class RandomSchemas {
     try expectEqualRows(replicas, "SELECT id, c1, c2, c3 FROM note ORDER BY id")
     let kept = try values(replicas[0])
     let records = try replicas.map { replica in
-      "\(try replica.rows("SELECT base || '', \"local\", remote FROM tandem_conflicts"))"
-        + "\(try replica.rows("SELECT content FROM tandem_rejected"))"
+      "\(try replica.rows("SELECT base || '', \"local\", remote FROM tandem_kept"))"
     }.joined()
     let lost = pending.subtracting(kept).filter { !records.contains($0) }
     return lost.isEmpty ? [] : lost.sorted() + log

@@ -105,10 +105,10 @@ struct SetAsideEditTests {
     #expect(try a.rows("SELECT n FROM t WHERE id = 'k2'") == [[15]])
     try a.execute("UPDATE t SET u = 9 WHERE id = 'k1'")
     try converge([a, b], space)
-    let note = try #require(try b.read { try $0.rejections() }.first)
+    let note = try #require(try b.read { try $0.keptEdits(.rejected) }.first)
     try b.write { try $0.setPolicy(.counter, "n", of: "t") }
     #expect(note.base?["n"] == 0 && note.content?["n"] == 1)
-    try b.write { try $0.retry(rejection: note.id) }
+    try b.write { try $0.retry(.one(note.id)) }
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT n FROM t WHERE id = 'k2'", [[16]])
   }
@@ -145,7 +145,7 @@ struct SetAsideEditTests {
     try a.sync(space)
     try b.sync(space)
     let conflict = try #require(try b.conflicts(includingResolved: false).first)
-    try b.write { try $0.resolve(conflict: conflict.id, by: .local) }
+    try b.write { try $0.resolve(.one(conflict.id), by: .local) }
     try converge([a, b], space)
     #expect(try a.rows("SELECT * FROM t WHERE id = 'k2'") == [["k2", 1, 8, "from a"]])
     #expect(try b.rows("SELECT u, n FROM t WHERE id = 'k2'") == [[2, 8]])
@@ -163,6 +163,6 @@ struct SetAsideEditTests {
       try a.sync(space)
       try b.sync(space)
     }
-    #expect(try b.read { try $0.rejections() }.map(\.kind) == [.edit, .edit])
+    #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.kind) == [.edit, .edit])
   }
 }

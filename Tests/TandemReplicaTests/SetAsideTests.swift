@@ -20,16 +20,16 @@ struct SetAsideTests {
     }
   }
 
-  private func rejections(_ replica: TestReplica) throws -> [ReplicaRejection] {
-    try replica.read { try $0.rejections() }
+  private func rejections(_ replica: TestReplica) throws -> [KeptEdit] {
+    try replica.read { try $0.keptEdits(.rejected) }
   }
 
   private func retry(_ replica: TestReplica, _ id: Int64) throws {
-    try replica.write { try $0.retry(rejection: id) }
+    try replica.write { try $0.retry(.one(id)) }
   }
 
-  private func resolve(_ replica: TestReplica, _ id: Int64, by choice: ConflictChoice) throws {
-    try replica.write { try $0.resolve(conflict: id, by: choice) }
+  private func resolve(_ replica: TestReplica, _ id: Int64, by choice: KeptEdit.Choice) throws {
+    try replica.write { try $0.resolve(.one(id), by: choice) }
   }
 
   // MARK: - Records that a table does not accept
@@ -49,7 +49,7 @@ struct SetAsideTests {
     // It cannot be placed yet. Without the note, the file would seem to be in step.
     #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
     #expect(throws: ReplicaError.self) {
-      try replicas[1].write { try $0.discard(rejection: note.id) }
+      try replicas[1].write { try $0.discard(.one(note.id)) }
     }
     try converge(replicas, space)
     #expect(try replicas[1].read { try $0.status() }.state == .rejected)
@@ -248,7 +248,7 @@ struct SetAsideTests {
         if isOne {
           try retry(replicas[1], note.id)
         } else {
-          try replicas[1].write { _ = try $0.retryRejections() }
+          try replicas[1].write { _ = try $0.retry(.rejected) }
         }
       }
       #expect(error?.code == .waitingCommit)
@@ -290,10 +290,10 @@ struct SetAsideTests {
   @Test(
     "Another version records the one that it replaces",
     arguments: [
-      ConflictChoice.local, .base, .fields(["x": "mine"]), .record(nil),
+      KeptEdit.Choice.local, .base, .fields(["x": "mine"]), .record(nil),
       .record(["x": "mine", "y": "mine"]),
     ])
-  func takeOther(choice: ConflictChoice) throws {
+  func takeOther(choice: KeptEdit.Choice) throws {
     let replicas = try conflict()
     try resolve(replicas[1], 1, by: choice)
     try converge(replicas, space)

@@ -113,18 +113,18 @@ struct SynchronizedFilesTests {
     #expect(report.revision == (try await space.revision()))
     #expect(report.pulledCount == 1)
     #expect(report.conflictCount == 1 && report.rejectedCount == 0)
-    let conflict = try #require(try await two.conflicts().first)
+    let conflict = try #require(try await two.keptEdits(.conflicts).first)
     #expect(conflict.table == "note" && conflict.primaryKey == ["n"])
     #expect(conflict.fields == ["title"] && conflict.resolution == .unresolved)
     #expect(conflict.base?["title"] == "old" && conflict.local?["title"] == "y")
     #expect(conflict.remote?["title"] == "x")
     #expect(try await two.status().state == .conflicts)
     // Only the field in conflict is written: the counter has moved on.
-    try await two.resolve(conflict: conflict.id, by: .fields(["title": "both"]))
-    #expect(try await two.conflicts().isEmpty)
-    #expect(try await two.conflicts(includingResolved: true).map(\.resolution) == [.chosen])
-    await #expect { try await two.resolve(conflict: conflict.id, by: .local) } throws: {
-      ($0 as? ReplicaError)?.code == .unknownConflict
+    try await two.resolve(.one(conflict.id), by: .fields(["title": "both"]))
+    #expect(try await two.keptEdits(.conflicts).isEmpty)
+    #expect(try await two.keptEdits(.conflicts, includingResolved: true).map(\.resolution) == [.chosen])
+    await #expect { try await two.resolve(.one(conflict.id), by: .local) } throws: {
+      ($0 as? ReplicaError)?.code == .unknownEdit
     }
     try await two.sync(with: space)
     try await one.sync(with: space)
@@ -144,11 +144,11 @@ struct SynchronizedFilesTests {
     try await one.sync(with: space)
     try await b.write { try $0.execute("UPDATE note SET title = 'mine'") }
     try await two.sync(with: space)
-    let id = try #require(try await two.conflicts().first).id
-    await #expect { try await two.resolve(conflict: id, by: .fields(["titel": 1])) } throws: {
+    let id = try #require(try await two.keptEdits(.conflicts).first).id
+    await #expect { try await two.resolve(.one(id), by: .fields(["titel": 1])) } throws: {
       ($0 as? ReplicaError)?.message.contains("synchronizes title, likes") == true
     }
-    #expect(try await two.conflicts().count == 1)
+    #expect(try await two.keptEdits(.conflicts).count == 1)
     await a.close()
     await b.close()
     await space.close()
@@ -189,21 +189,21 @@ struct SynchronizedFilesTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await two.run(with: space) }
       var states: [ReplicaStatus.State] = []
-      for try await status in try await two.statusUpdates() {
+      for try await status in two.statusUpdates {
         states.append(status.state)
         if status.state == .conflicts { break }
       }
       #expect(states.first == .pending || states == [.conflicts])
       var isResolved = false
-      for try await conflicts in two.openConflicts {
+      for try await conflicts in two.keptEditUpdates(.conflicts) {
         if let conflict = conflicts.first {
-          try await two.resolve(conflict: conflict.id, by: .local)
+          try await two.resolve(.one(conflict.id), by: .local)
           isResolved = true
         } else if isResolved {
           break
         }
       }
-      for try await status in try await two.statusUpdates() where status.state == .upToDate {
+      for try await status in two.statusUpdates where status.state == .upToDate {
         break
       }
       group.cancelAll()
@@ -272,7 +272,7 @@ struct SynchronizedFilesTests {
     try await two.changeSchema(by: ["ALTER TABLE note \(change)"])
     try await two.sync(with: space)
     try await one.sync(with: space)
-    #expect(try await two.rejections().isEmpty)
+    #expect(try await two.keptEdits(.rejected).isEmpty)
     #expect(try await notes(a).map { $0["title"] } == ["precious"])
     #expect(try await notes(b).map { $0["title"] } == ["precious"])
     if change.hasPrefix("RENAME") { #expect(try await notes(b).map { $0["more"] } == ["kept"]) }
@@ -306,7 +306,7 @@ struct SynchronizedFilesTests {
     let restored = try await SyncSpace.file(path)
     try await DatabaseReplica(b, epochPolicy: policy).sync(with: restored)
     #expect(try await notes(b).map { $0["id"] } == ["n", "o"])
-    #expect(try await two.rejections().isEmpty)
+    #expect(try await two.keptEdits(.rejected).isEmpty)
     try await DatabaseReplica(a, epochPolicy: .union).sync(with: restored)
     #expect(try await notes(a).last?["extra"] == "kept")
   }
@@ -379,7 +379,7 @@ struct SynchronizedFilesTests {
     try await b.write { try $0.execute("UPDATE note SET title = 'one two THREE'") }
     try await two.sync(with: space)
     #expect(try await notes(b).first?["title"] == "ONE two THREE")
-    #expect(try await two.conflicts().isEmpty)
+    #expect(try await two.keptEdits(.conflicts).isEmpty)
     await a.close()
     await b.close()
     await space.close()
@@ -401,9 +401,9 @@ struct SynchronizedFilesTests {
     }
     #expect(await code { try await replica.sync(with: space) } == .notAttached)
     #expect(await code { _ = try await replica.status() } == .notAttached)
-    #expect(await code { _ = try await replica.conflicts() } == .notAttached)
-    #expect(await code { _ = try await replica.rejections() } == .notAttached)
-    #expect(await code { try await replica.discard(rejection: 1) } == .notAttached)
+    #expect(await code { _ = try await replica.keptEdits(.conflicts) } == .notAttached)
+    #expect(await code { _ = try await replica.keptEdits(.rejected) } == .notAttached)
+    #expect(await code { try await replica.discard(.one(1)) } == .notAttached)
     #expect(await code { try await replica.detach() } == .notAttached)
     let wrong = AttachedTable("note", policies: ["w": .counter])
     #expect(await code { try await replica.attach([wrong], to: space) } == .unsuitable)
@@ -412,8 +412,8 @@ struct SynchronizedFilesTests {
     #expect(
       await code { try await replica.attach([AttachedTable("note")], to: space) }
         == .alreadyAttached)
-    #expect(await code { try await replica.discard(rejection: 1) } == .unknownRejection)
-    #expect(await code { try await replica.retry(rejection: 1) } == .unknownRejection)
+    #expect(await code { try await replica.discard(.one(1)) } == .unknownEdit)
+    #expect(await code { try await replica.retry(.one(1)) } == .unknownEdit)
     try await replica.detach()
     await database.close()
     await space.close()

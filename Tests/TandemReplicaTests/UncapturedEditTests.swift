@@ -60,9 +60,9 @@ struct UncapturedEditTests {
     try expectEqualRows([a, b], rows, [["1", "Livigno", 1]])
     #expect(try overruledNames(a) == ["Campione"])
     // Nothing says which version is later: the application decides.
-    let conflict = try #require(try a.read { try $0.conflicts() }.first)
+    let conflict = try #require(try a.read { try $0.keptEdits(.conflicts) }.first)
     #expect(conflict.resolution == .unresolved)
-    try a.write { try $0.resolve(conflict: conflict.id, by: .local) }
+    try a.write { try $0.resolve(.one(conflict.id), by: .local) }
     try converge([a, b], space)
     try expectEqualRows([a, b], rows, [["1", "Campione", 1]])
   }
@@ -104,12 +104,12 @@ struct UncapturedEditTests {
       try a.write { _ = try $0.verify() }
       try converge([a, b], space)
     }
-    #expect(try a.read { try $0.conflicts() }.count == 4)
-    #expect(try a.write { try $0.resolveConflicts(by: .local) } == 4)
-    #expect(try a.read { try $0.conflicts() }.isEmpty)
+    #expect(try a.read { try $0.keptEdits(.conflicts) }.count == 4)
+    #expect(try a.write { try $0.resolve(.conflicts, by: .local) } == 4)
+    #expect(try a.read { try $0.keptEdits(.conflicts) }.isEmpty)
     try converge([a, b], space)
     try expectEqualRows([a, b], rows, [["1", "Samnaun 1", 1]])
-    #expect(try a.write { try $0.resolveConflicts(by: .local) } == 0)
+    #expect(try a.write { try $0.resolve(.conflicts, by: .local) } == 0)
   }
 
   @Test("Rows that a repair deleted come back together with the rows that they refer to")
@@ -128,7 +128,7 @@ struct UncapturedEditTests {
     try write("INSERT INTO child VALUES ('c', 'p')", in: replicas[0])
     try replicas[0].write { _ = try $0.verify() }
     try converge(replicas, space)
-    #expect(try replicas[0].write { try $0.resolveConflicts(by: .local) } == 2)
+    #expect(try replicas[0].write { try $0.resolve(.conflicts, by: .local) } == 2)
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT * FROM child", [["c", "p"]])
   }

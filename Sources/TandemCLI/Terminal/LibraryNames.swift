@@ -35,8 +35,8 @@ enum LibraryNames {
   private static let others = [
     "token": "--token-file of tandem attach, or the variable TANDEM_TOKEN",
     "server(_:space:)": "--server, --space",
-    "rejections()": "tandem rejected",
-    "conflicts()": "tandem conflicts",
+    "keptEdits(.rejected)": "tandem rejected",
+    "keptEdits(.conflicts)": "tandem conflicts",
     "endSchemaChange()": "tandem alter DB --end",
   ]
 

@@ -131,7 +131,7 @@ extension DatabaseReplica {
     case .upToDate(let revision):
       let (conflictCount, rejectedCount) = try await database.read {
         let tables = ReplicaTables($0.connection)
-        return (try tables.openConflictCount(), try tables.rejectedCount())
+        return (try tables.openCount(.conflicts), try tables.openCount(.rejected))
       }
       return Report(
         revision: revision, pushedCount: run.pushedCount, pulledCount: run.pulledCount,

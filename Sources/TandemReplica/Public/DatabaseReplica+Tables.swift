@@ -208,118 +208,93 @@ extension DatabaseReplica {
 
   /// The condition of the file, at the start and whenever it changes, by whichever program.
   ///
-  /// - Throws: ``ReplicaError`` with code `notAttached` or `schema`; `DatabaseError`.
-  public func statusUpdates() async throws -> ReplicaSequence<ReplicaStatus> {
-    let names = try await status().tables.map { TableShadow.name($0.name) }
-    return ReplicaSequence(database, tables: names + ReplicaTables.tableNames) {
+  public var statusUpdates: ReplicaSequence<ReplicaStatus> {
+    ReplicaSequence(database) {
+      try $0.declarations().map { TableShadow.name($0.name) } + ReplicaTables.tableNames
+    } read: {
       try $0.status()
     }
   }
 }
 
-// MARK: - Conflicts and rejected changes
+// MARK: - Kept edits
 
 extension DatabaseReplica {
-  /// The conflicts, in the order in which they came. Resolved ones show the version that was
-  /// overruled; the file keeps the last 10,000 of them.
+  /// Edits that are kept beside their rows, in the order in which they came: conflicts, and changes that could not be
+  /// synchronized.
   ///
-  /// - Parameter includesResolved: False for open ones only.
-  public func conflicts(
-    includingResolved includesResolved: Bool = false
-  ) async throws -> [ReplicaConflict] {
-    try await readingTables { try $0.conflicts(includingResolved: includesResolved) }
-  }
-
-  /// The open conflicts, at the start and whenever they change, by whichever program.
-  public var openConflicts: ReplicaSequence<[ReplicaConflict]> {
-    ReplicaSequence(database, tables: ["tandem_conflicts"]) { tables in
-      _ = try tables.state()
-      return try tables.conflicts()
-    }
-  }
-
-  /// Resolves an open conflict by an ordinary edit of its row, which the next synchronization sends.
-  ///
-  /// If the conflict is about some fields, only these are written. The remote version leaves the row
-  /// as it is. If the row has changed since the conflict, another version replaces that change too,
-  /// and the replaced version is recorded as a resolved conflict. Older open conflicts of the record
-  /// in the same fields are resolved with this one.
-  ///
-  /// - Throws: ``ReplicaError`` with code `unknownConflict`; with code `unsuitable` if the version
-  ///   needs a column that the table no longer has; with code `constraint` if the table does not
-  ///   accept the version. Nothing is changed then.
-  public func resolve(conflict id: ReplicaConflict.ID, by choice: ConflictChoice) async throws {
-    try await writingTables { try $0.resolve(conflict: id, by: choice) }
-  }
-
-  /// Resolves all open conflicts in one transaction, each as ``resolve(conflict:by:)`` does. In each
-  /// field of a record, the version of its last conflict counts. Rows may exchange unique values.
-  ///
-  /// - Returns: The number of conflicts.
-  /// - Throws: As ``resolve(conflict:by:)``; the message names the conflict. Nothing is changed then.
-  /// - Complexity: O(*n*) statements in the number of open conflicts.
-  @discardableResult
-  public func resolveConflicts(by choice: ConflictChoice) async throws -> Int {
-    try await writingTables { try $0.resolveConflicts(by: choice) }
-  }
-
-  /// The changes that could not be synchronized, in the order in which they came.
-  ///
-  /// - Throws: ``ReplicaError`` with code `notAttached` or `schema`; `DatabaseError`.
-  public func rejections() async throws -> [ReplicaRejection] {
-    try await readingTables { try $0.rejections() }
-  }
-
-  /// The changes that could not be synchronized, at the start and whenever they change.
-  public var rejectionUpdates: ReplicaSequence<[ReplicaRejection]> {
-    ReplicaSequence(database, tables: ["tandem_rejected"]) { tables in
-      _ = try tables.state()
-      return try tables.rejections()
-    }
-  }
-
-  /// Makes a rejected change again, as an ordinary edit of its row, and forgets the rejection.
-  ///
-  /// Only the fields that it changed are written, so that later edits of the row remain. If the row
-  /// has another new value in one of these, the version that is replaced is recorded as a resolved
-  /// conflict. A record of the space that the table did not accept gets its row.
-  ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection`; with code `constraint` if the table
-  ///   does not accept it; with code `waitingCommit` if the file has sent a commit and does not know its
-  ///   outcome yet: synchronize first. Nothing is changed then.
-  public func retry(rejection id: ReplicaRejection.ID) async throws {
-    try await writingTables { try $0.retry(rejection: id) }
-  }
-
-  /// Makes all rejected changes again that the tables accept, each as ``retry(rejection:)`` does, in one
-  /// transaction. A change that depends on another one, as a row on its parent, follows it.
-  ///
-  /// - Returns: The number of changes. The others remain in ``rejections()``, among them those that are
-  ///   still in their rows.
-  /// - Throws: The error of the first change if the tables accept none of them; ``ReplicaError`` with
-  ///   code `waitingCommit`, as ``retry(rejection:)``, `notAttached` or `schema`; `DatabaseError`. Nothing is changed then.
-  @discardableResult
-  public func retryRejections() async throws -> Int {
-    try await writingTables { try $0.retryRejections() }
-  }
-
-  /// Forgets all changes that could not be synchronized, except for records of the space: these stay noted
-  /// until the tables have them.
-  ///
-  /// - Returns: The number of changes.
+  /// - Parameter includesResolved: False for open ones only. Resolved conflicts show the version that was overruled;
+  ///   the file keeps the last 10,000 of them.
   /// - Throws: ``ReplicaError`` with code `notAttached`; `DatabaseError`.
-  @discardableResult
-  public func discardRejections() async throws -> Int {
-    try await writingTables { try $0.discardRejections() }
+  public func keptEdits(
+    _ selection: KeptEdit.Selection = .all, includingResolved includesResolved: Bool = false
+  ) async throws -> [KeptEdit] {
+    try await readingTables {
+      try $0.keptEdits(selection, includingResolved: includesResolved)
+    }
   }
 
-  /// Forgets a change that could not be synchronized. A record of the space stays noted until the table
-  /// has it: without the note, the file would seem to be in step.
+  /// The open edits that are kept, at the start and whenever they change, by whichever program.
+  public func keptEditUpdates(
+    _ selection: KeptEdit.Selection = .all
+  ) -> ReplicaSequence<[KeptEdit]> {
+    ReplicaSequence(database) { _ in
+      ["tandem_kept"]
+    } read: {
+      _ = try $0.state()
+      return try $0.keptEdits(selection)
+    }
+  }
+
+  /// Resolves open edits by a version of each, in one transaction: by ordinary edits of their rows, which the next
+  /// synchronization sends. Rows may exchange unique values.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection`; with code `constraint` if it is a record of
-  ///   the space; `DatabaseError`.
-  public func discard(rejection id: ReplicaRejection.ID) async throws {
-    try await writingTables { try $0.discard(rejection: id) }
+  /// If a conflict is about some fields, only these are written. The remote version leaves the row as it is. If the
+  /// row has changed since, another version replaces that change too, and the replaced version is kept as a resolved
+  /// conflict. Older open conflicts of the record in the same fields are resolved with this one: in each field of a
+  /// record, the version of its last conflict counts.
+  ///
+  /// A rejected change is forgotten when it is resolved. Its local version is made again in the row, as
+  /// ``retry(_:)`` does; with the remote version the row stays as it is. Those that are still in their row, and
+  /// records of the space that the table does not accept, have no version to choose.
+  ///
+  /// - Returns: The number of edits.
+  /// - Throws: ``ReplicaError`` with code `unknownEdit`; with code `unsuitable` if a version needs a column that the
+  ///   table no longer has; with code `constraint` if the table does not accept it; with code `waitingCommit` if a
+  ///   rejected change is to be made again and the file does not know the outcome of a commit yet: synchronize
+  ///   first. Nothing is changed then.
+  /// - Complexity: O(*n*) statements in the number of edits.
+  @discardableResult
+  public func resolve(
+    _ selection: KeptEdit.Selection, by choice: KeptEdit.Choice
+  ) async throws -> Int {
+    try await writingTables { try $0.resolve(selection, by: choice) }
+  }
+
+  /// Makes edits again, in one transaction: conflicts get their local versions, all or none, and of the rejected
+  /// changes those are made that the tables accept. A change that depends on another one, as a row on its parent,
+  /// follows it. A record of the space that its table did not accept gets its row.
+  ///
+  /// Only the fields that an edit changed are written, so that later edits of the row remain. If the row has another
+  /// new value in one of these, the version that is replaced is kept as a resolved conflict.
+  ///
+  /// - Returns: The number of edits. The others remain in ``keptEdits(_:includingResolved:)``, among them those that
+  ///   are still in their rows.
+  /// - Throws: As ``resolve(_:by:)``; the error of the first edit if the tables accept none of them.
+  @discardableResult
+  public func retry(_ selection: KeptEdit.Selection) async throws -> Int {
+    try await writingTables { try $0.retry(selection) }
+  }
+
+  /// Forgets edits: conflicts are resolved by the remote version, and rejected changes are removed. A record of the
+  /// space stays until the table has it: without the note, the file would seem to be in step.
+  ///
+  /// - Returns: The number of edits.
+  /// - Throws: ``ReplicaError`` with code `unknownEdit`; with code `constraint` if the only one is a record of the
+  ///   space; `DatabaseError`.
+  @discardableResult
+  public func discard(_ selection: KeptEdit.Selection) async throws -> Int {
+    try await writingTables { try $0.discard(selection) }
   }
 
   private func readingTables<Value: Sendable>(

@@ -171,8 +171,7 @@ extension DatabaseReplica {
   private func currentWatch() async throws -> ReplicaWatch {
     if let watch = watch.withLock({ $0 }) { return watch }
     let tables = try await declarations()
-    let watch = try await ReplicaWatch(
-      database, tables: tables.map { TableShadow.name($0.name) })
+    let watch = try await ReplicaWatch(database) { _ in tables.map { TableShadow.name($0.name) } }
     self.watch.withLock { $0 = watch }
     return watch
   }

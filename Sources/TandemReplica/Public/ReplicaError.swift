@@ -17,10 +17,8 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let schema = Code(name: "schema")
     /// The file waits for the end of a change of its schema.
     public static let paused = Code(name: "paused")
-    /// There is no such conflict, or it has been resolved.
-    public static let unknownConflict = Code(name: "unknownConflict")
-    /// There is no such rejected change, or it has no content to write.
-    public static let unknownRejection = Code(name: "unknownRejection")
+    /// There is no such kept edit, it has been resolved, or it has no version to write.
+    public static let unknownEdit = Code(name: "unknownEdit")
     /// The file has rejected changes that exist nowhere else.
     public static let rejectedChanges = Code(name: "rejectedChanges")
     /// The file has open conflicts, whose overruled versions exist nowhere else.

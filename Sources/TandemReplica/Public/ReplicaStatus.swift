@@ -81,7 +81,7 @@ extension ReplicaTables {
             policies: policies[table.name] ?? [:],
             pendingCount: (try? pendingCount(table, mayHaveDroppedEdits: false)) ?? 0,
             nullKeyCount: (try? nullKeyCount(table)) ?? 0)
-        }, conflictCount: try openConflictCount(), rejectedCount: try rejectedCount(),
+        }, conflictCount: try openCount(.conflicts), rejectedCount: try openCount(.rejected),
         voidPolicies: [])
     }
   }

@@ -9,7 +9,16 @@ final class ReplicaWatch: Sendable {
   private static let maxPause = Duration.milliseconds(40)
 
   /// Subscribes to changes of the given tables, by whichever program.
-  init(_ database: Database, tables: [String]) async throws {
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached`; `DatabaseError`.
+  init(
+    _ database: Database, _ tables: @escaping @Sendable (ReplicaTables) throws -> [String]
+  ) async throws {
+    let tables = try await database.read { transaction in
+      let replica = ReplicaTables(transaction.connection)
+      _ = try replica.state()
+      return try tables(replica)
+    }
     feed = try await database.changeFeed()
     subscription = feed.subscribe()
     feed.setInterests(
@@ -62,12 +71,15 @@ final class ReplicaWatch: Sendable {
 /// is cancelled.
 public struct ReplicaSequence<Element: Hashable & Sendable>: AsyncSequence, Sendable {
   private let database: Database
-  private let tables: [String]
+  private let tables: @Sendable (ReplicaTables) throws -> [String]
   private let read: @Sendable (ReplicaTables) throws -> Element
 
+  /// - Parameters:
+  ///   - tables: The tables on which the states depend.
+  ///   - read: The present state.
   init(
-    _ database: Database, tables: [String],
-    _ read: @escaping @Sendable (ReplicaTables) throws -> Element
+    _ database: Database, _ tables: @escaping @Sendable (ReplicaTables) throws -> [String],
+    read: @escaping @Sendable (ReplicaTables) throws -> Element
   ) {
     self.database = database
     self.tables = tables
@@ -97,7 +109,7 @@ public struct ReplicaSequence<Element: Hashable & Sendable>: AsyncSequence, Send
           watch = current
           try await watch.wait()
         } else {
-          watch = try await ReplicaWatch(sequence.database, tables: sequence.tables)
+          watch = try await ReplicaWatch(sequence.database, sequence.tables)
           self.watch = watch
         }
         let element = try await watch.read(sequence.database, sequence.read)

@@ -32,7 +32,7 @@ extension ReplicaTables {
 
   /// Sets the part of a record that its row does not have; `nil` if it has all.
   ///
-  /// A version that the table does not accept is noted in `tandem_rejected` until it has its row.
+  /// A version that the table does not accept is noted in `tandem_kept` until it has its row.
   func park(_ parked: ParkedFields?, _ key: SyncKey) throws {
     let place: [FieldValue] = [.text(key.table), .blob(key.canonicalBytes)]
     let former = try self.parked(key)
@@ -71,7 +71,7 @@ extension ReplicaTables {
 }
 
 extension Optional where Wrapped == ParkedFields {
-  /// True if both have the same note in `tandem_rejected`, or none.
+  /// True if both have the same note in `tandem_kept`, or none.
   fileprivate func hasSameNote(as other: ParkedFields?) -> Bool {
     let notes = [self, other].map { $0.flatMap { $0.reason == nil ? nil : $0 } }
     switch (notes[0], notes[1]) {

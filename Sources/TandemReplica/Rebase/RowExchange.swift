@@ -108,7 +108,7 @@ extension RowExchange {
             continue
           }
           isInTheWay = isInTheWay || error.isAboutUniqueness
-          refused[number] = error.isAboutUniqueness ? RowExchange.reason : error.message
+          refused[number] = reason(error, entries[number].placement.remote, number)
           if entries[number].existed, try !isPutBack(number) { areAllBack = false }
         }
         return areAllBack
@@ -150,6 +150,10 @@ extension RowExchange {
     } while last != nil
     for placement in edited { try add(placement, isWaiting: false) }
     return !edited.isEmpty
+  }
+
+  private func reason(_ error: DatabaseError, _ record: Record?, _ number: Int) -> String {
+    tables.reason(error, record, entries[number].placement.key, table)
   }
 
   /// Writes a record into a row that is not in the table; returns the error of a constraint that forbids it.
@@ -227,7 +231,7 @@ extension RowExchange {
         guard let error = try refusal(of: entries[number].placement.result, number) else {
           continue
         }
-        refused[number] = error.isAboutUniqueness ? RowExchange.reason : error.message
+        refused[number] = reason(error, entries[number].placement.result, number)
         // An edit that wants a value of the row which stays is refused in the same round.
         _ = try refusal(of: entries[number].placement.remote, number)
       }

@@ -214,7 +214,7 @@ extension RowPlacing {
 
   /// Removes the references to a row that is gone: the table cannot have it, or the space refused it. A row of
   /// a synchronized table that refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it
-  /// goes back to the space's version, and a new row goes too. All of them are noted in `tandem_rejected`.
+  /// goes back to the space's version, and a new row goes too. All of them are noted in `tandem_kept`.
   ///
   /// Rows of other tables stay as they are.
   private mutating func removeReferences(to parent: RowPlacement) throws {

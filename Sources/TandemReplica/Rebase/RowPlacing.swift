@@ -15,7 +15,7 @@ struct RowPlacement {
   /// The version of the space that made the record; 0 if the record did not come in this pull.
   var version = 0
   /// True if the row has lost local edits, because the table cannot have them. They are noted in
-  /// `tandem_rejected`.
+  /// `tandem_kept`.
   var isRejected = false
 
   var syncKey: SyncKey { table.syncKey(key) }
@@ -60,7 +60,7 @@ struct RowPlacing {
   var deletedParents: [Int: DeletedParents] = [:]
   /// The number of rows that were written.
   private(set) var writtenCount = 0
-  /// The number of local edits that were noted in `tandem_rejected`.
+  /// The number of local edits that were noted in `tandem_kept`.
   private(set) var rejectedCount = 0
 
   /// - Parameter foreignKeys: Those that refer to the synchronized tables.
@@ -114,7 +114,7 @@ struct RowPlacing {
   ///
   /// A trigger of the application that forbids a version does not run: it guards the edits that the
   /// application makes. If a constraint forbids local edits beside the space's version, the edits are
-  /// noted in `tandem_rejected`, and the row gets the space's version. If a constraint forbids that
+  /// noted in `tandem_kept`, and the row gets the space's version. If a constraint forbids that
   /// version, it is set aside.
   mutating func isPlaced(_ placement: inout RowPlacement) throws -> Bool {
     guard let found = try obstacle(to: placement) else {

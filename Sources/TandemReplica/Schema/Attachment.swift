@@ -161,20 +161,20 @@ extension ReplicaTables {
   ///   discarded.
   package func detach(discardsRejected: Bool = false, discardsConflicts: Bool = false) throws {
     _ = try state()
-    let count = try connection.integer("SELECT count(*) FROM tandem_rejected WHERE kind = 'edit'")
-    if let count, count > 0, !discardsRejected {
+    let count = try keptEdits(.rejected).count { $0.kind == .edit }
+    if count > 0, !discardsRejected {
       let changes = count == 1 ? "1 rejected change exists" : "\(count) rejected changes exist"
       throw ReplicaError(
         .rejectedChanges,
-        "\(changes) only in \(connection.path), not in its rows (`rejections()`); retry "
+        "\(changes) only in \(connection.path), not in its rows (`keptEdits(.rejected)`); retry "
           + "or discard each one, or detach with `discardsRejected`")
     }
-    let openCount = try openConflictCount()
+    let openCount = try openCount(.conflicts)
     if openCount > 0, !discardsConflicts {
       let conflicts = openCount == 1 ? "1 open conflict has" : "\(openCount) open conflicts have"
       throw ReplicaError(
         .openConflicts,
-        "\(conflicts) versions that may exist only in \(connection.path) (`conflicts()`); "
+        "\(conflicts) versions that may exist only in \(connection.path) (`keptEdits(.conflicts)`); "
           + "resolve each one, or detach with `discardsConflicts`")
     }
     for declaration in try declarations() {
@@ -182,8 +182,7 @@ extension ReplicaTables {
       try connection.execute(
         "DROP TABLE IF EXISTS \("tandem_aside_\(declaration.name)".sqlQuoted)")
     }
-    // An earlier version has made the last one in some files.
-    for name in ReplicaTables.tableNames + ["tandem_overtaking"] {
+    for name in ReplicaTables.tableNames + ReplicaTables.formerTableNames {
       try connection.execute("DROP TABLE IF EXISTS \(name)")
     }
     forgetSchema()

@@ -72,7 +72,7 @@ extension ReplicaTables {
       one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, space TEXT NOT NULL,
       tables BLOB NOT NULL, replica TEXT NOT NULL, sequence INTEGER NOT NULL, revision TEXT,
       digest TEXT NOT NULL, space_digest TEXT NOT NULL, pull TEXT NOT NULL,
-      last_rejection INTEGER NOT NULL DEFAULT 0, whole TEXT NOT NULL, former_tables BLOB,
+      last_kept INTEGER NOT NULL DEFAULT 0, whole TEXT NOT NULL, former_tables BLOB,
       is_paused INTEGER NOT NULL DEFAULT 0)
     """,
     """
@@ -88,18 +88,7 @@ extension ReplicaTables {
     CREATE TABLE tandem_staged (
       position INTEGER PRIMARY KEY, since TEXT NOT NULL, next TEXT, page BLOB NOT NULL)
     """,
-    """
-    CREATE TABLE tandem_conflicts (
-      id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
-      kind TEXT NOT NULL, fields TEXT, base TEXT, "local" TEXT, remote TEXT, resolution TEXT NOT NULL,
-      version INTEGER NOT NULL, reported_in INTEGER)
-    """,
-    """
-    CREATE TABLE tandem_rejected (
-      id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
-      kind TEXT NOT NULL, reason TEXT NOT NULL, base TEXT, content TEXT, others TEXT,
-      UNIQUE ("table", "key", reason, content, kind, base, others))
-    """,
+    keptCreation,
     """
     CREATE TABLE tandem_parked (
       "table" TEXT NOT NULL, "key" BLOB NOT NULL, id TEXT NOT NULL, fields TEXT NOT NULL,
@@ -116,13 +105,12 @@ extension ReplicaTables {
 
   /// The names of Tandem's tables for a replica, without those of single tables.
   static let tableNames = [
-    "tandem_state", "tandem_outbox", "tandem_withdrawn", "tandem_staged", "tandem_conflicts",
-    "tandem_rejected", "tandem_parked", "tandem_policies", "tandem_rules",
+    "tandem_state", "tandem_outbox", "tandem_withdrawn", "tandem_staged", "tandem_kept",
+    "tandem_parked", "tandem_policies", "tandem_rules",
   ]
 
-  /// The version of these tables. In files of the version before, the outbox has room for one part;
-  /// ``addRoomForParts()`` changes that.
-  static let format: Int64 = 5
+  /// The version of these tables. ``upgrade()`` takes over earlier ones.
+  static let format: Int64 = 6
 
   /// True if the file is attached to a space.
   package func isAttached() throws -> Bool {
@@ -217,7 +205,7 @@ extension [FieldValue] {
     guard count == 8, case .integer(let format) = self[0] else {
       throw .damaged("tandem_state", path)
     }
-    guard (ReplicaTables.format - 1...ReplicaTables.format).contains(format) else {
+    guard format == ReplicaTables.format || ReplicaTables.formerFormats.contains(format) else {
       throw ReplicaError(
         .schema,
         "\(path) was attached by another version of Tandem (format \(format)); use that version")

@@ -105,6 +105,7 @@ extension ReplicaTables {
 
 extension ReplicaTables {
   private func refreshedSchema() throws -> ReplicaSchema {
+    try upgrade()
     let stored = try declarations()
     // The rules of rows concern the space alone: a file need not be pulled anew for them.
     let declared = stored.map(\.withoutConstraints)

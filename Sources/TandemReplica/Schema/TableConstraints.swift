@@ -69,7 +69,7 @@ extension TableConstraints {
         notices.append(
           "the space does not check the unique index \(name) of \(table.name), because it is partial, computes its "
             + "values, or compares them by a collation of the application: rows that it refuses wait beside the table "
-            + "(`rejections()`)")
+            + "(`keptEdits(.rejected)`)")
         let names = names(in: SQLTokens(index[3].textValue ?? ""))
         if !names.isEmpty { add(.together(names)) }
       }

@@ -13,7 +13,7 @@ package struct ReplicaApplyReport: Hashable, Sendable {
   package var conflictCount = 0
   /// The number of those that are open.
   package var openCount = 0
-  /// The number of rows that were noted in `tandem_rejected`.
+  /// The number of rows that were noted in `tandem_kept`.
   package var rejectedCount = 0
   /// True if the base is what the space has at the revision. Otherwise another pull is needed.
   package var hasEqualDigests = true
@@ -138,7 +138,7 @@ extension ReplicaTables {
       return try requireRepair(&state)
     }
     try discardStaged()
-    try pruneConflicts()
+    try pruneKeptEdits()
     try pruneNotes()
     return report
   }

@@ -46,7 +46,7 @@ extension ReplicaTables {
   /// parents before children, then deletions, children before parents; within a table in the order of keys.
   /// If tables refer to themselves, or to each other, the order is that of their rows (``RowOrder``).
   ///
-  /// A row that no message can hold stays as it is, and is noted in `tandem_rejected`.
+  /// A row that no message can hold stays as it is, and is noted in `tandem_kept`.
   ///
   /// - Returns: False if there is nothing to send, if a pull has to come first, or if a commit waits for
   ///   its outcome.
@@ -59,7 +59,6 @@ extension ReplicaTables {
     guard let base = state.revision, state.pullNeed == .none, try outboxSummary() == nil else {
       return false
     }
-    try addRoomForParts()
     let merging = try addingUnits(to: merging, schema)
     // A page that arrived before this commit cannot be applied after it.
     try discardStaged()
@@ -114,23 +113,6 @@ extension ReplicaTables {
         isGapless: !rests.contains(table.name), into: &draft)
     }
     return rests
-  }
-
-  /// Gives a file of the version before the outbox of this one. It is empty now.
-  private func addRoomForParts() throws {
-    let isOld = try rows("SELECT 1 FROM tandem_state WHERE format < \(ReplicaTables.format)")
-    guard !isOld.isEmpty else { return }
-    let withdrawn = try rows("SELECT id, message FROM tandem_withdrawn ORDER BY rowid")
-    for name in ["tandem_outbox", "tandem_withdrawn"] {
-      try connection.execute("DROP TABLE \(name)")
-      for creation in ReplicaTables.creations where creation.hasPrefix("CREATE TABLE \(name) ") {
-        try connection.execute(creation)
-      }
-    }
-    for row in withdrawn {
-      try run("INSERT INTO tandem_withdrawn (id, message) VALUES (?, ?)", row)
-    }
-    try run("UPDATE tandem_state SET format = ?", [.integer(ReplicaTables.format)])
   }
 
   /// Revives rows that the space deleted and that are still here, if local edits refer to them.
@@ -338,21 +320,21 @@ extension ReplicaTables {
   }
 
   /// Adds the versions that merges overruled and no commit has reported; they are reported in the
-  /// given commit. One that is too long for a message stays in `tandem_conflicts` alone.
+  /// given commit. One that is too long for a message stays in `tandem_kept` alone.
   private func addUnreportedVersions(
     in sequence: Int, _ merging: ReplicaMerging, to draft: inout CommitDraft
   ) throws {
     let found = try rows(
       """
-      SELECT id, "table", "key", base, "local", remote, resolution, version FROM tandem_conflicts
+      SELECT id, "table", "key", base, "local", remote, resolution, version FROM tandem_kept
       WHERE reported_in IS NULL ORDER BY id LIMIT \(draft.limits.maxCommitChangeCount)
       """)
     for row in found {
       guard case .text(let table) = row[1], case .text(let idText) = row[2],
         case .integer(let version) = row[7],
         let id = try? SyncMessageReader(limits: .unlimited).id(Array(idText.utf8))
-      else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
-      let versions = try (3...5).map { try record(row[$0], of: "tandem_conflicts") }
+      else { throw ReplicaError.damaged("tandem_kept", connection.path) }
+      let versions = try (3...5).map { try record(row[$0], of: "tandem_kept") }
       let (base, local, remote) = (versions[0], versions[1], versions[2])
       let overruled =
         switch row[6] {
@@ -367,7 +349,7 @@ extension ReplicaTables {
         if case .full = try draft.add(overruled: state) { return }
       }
       try run(
-        "UPDATE tandem_conflicts SET reported_in = ? WHERE id = ?",
+        "UPDATE tandem_kept SET reported_in = ? WHERE id = ?",
         [.integer(Int64(sequence)), row[0]])
     }
   }

@@ -19,7 +19,7 @@ extension ReplicaTables {
     var state = try state()
     try readingRows { try settle(outcome, of: pending, &state, using: &generator) }
     try save(state)
-    try pruneConflicts()
+    try pruneKeptEdits()
   }
 
   /// - Parameter pending: The first part of the commit.
@@ -90,7 +90,7 @@ extension ReplicaTables {
       try run("DELETE FROM \(table.asideName.sqlQuoted)", [])
     }
     try emptyOutbox()
-    try run("UPDATE tandem_conflicts SET reported_in = NULL WHERE reported_in <> 0", [])
+    try run("UPDATE tandem_kept SET reported_in = NULL WHERE reported_in <> 0", [])
   }
 
   /// Notes that the space cannot continue from the replica's revision. Written down before anything
@@ -159,7 +159,7 @@ extension ReplicaTables {
     }
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
     try emptyOutbox()
-    try run("UPDATE tandem_conflicts SET reported_in = 0 WHERE reported_in <> 0", [])
+    try run("UPDATE tandem_kept SET reported_in = 0 WHERE reported_in <> 0", [])
     guard continues, state.revision == commit.base, let digest else {
       state.requirePull()
       return
@@ -216,7 +216,7 @@ extension ReplicaTables {
     try park(rest, key)
   }
 
-  /// Notes refused changes in `tandem_rejected`, and returns their rows without them: under the edits
+  /// Notes refused changes in `tandem_kept`, and returns their rows without them: under the edits
   /// that were made later.
   private func reverted(
     _ objections: [SyncObjection], of commit: SyncCommit

@@ -10,7 +10,7 @@ package struct ReplicaSummary: Hashable, Sendable {
   package var sync: SyncSummary
   /// The number of open conflicts.
   package var openConflictCount: Int
-  /// The number of rows that were noted in `tandem_rejected`.
+  /// The number of rows that were noted in `tandem_kept`.
   package var rejectedCount: Int
 
   /// True if the file has exactly what the space has at the revision. Rows that cannot be
@@ -28,7 +28,7 @@ extension ReplicaTables {
     let (sync, state) = try currentState()
     return ReplicaSummary(
       state: state, sync: sync,
-      openConflictCount: try openConflictCount(), rejectedCount: try rejectedCount())
+      openConflictCount: try openCount(.conflicts), rejectedCount: try openCount(.rejected))
   }
 
   /// Throws if the file is attached to another space than the one of this name.
@@ -43,12 +43,6 @@ extension ReplicaTables {
         + "synchronized with \(SyncSpace.place(ofName: name)) any more; synchronize it anew")
   }
 
-  func openConflictCount() throws -> Int {
-    try count("tandem_conflicts WHERE resolution = 'unresolved'")
-  }
-
-  func rejectedCount() throws -> Int { try count("tandem_rejected") }
-
   /// The state of this replica, as far as the next step depends on it. Nothing is written.
   func syncSummary() throws -> SyncSummary { try currentState().sync }
 
@@ -60,7 +54,7 @@ extension ReplicaTables {
     }
     var hasChanges =
       try connection.integer(
-        "SELECT count(*) FROM (SELECT 1 FROM tandem_conflicts WHERE reported_in IS NULL LIMIT 1)")
+        "SELECT count(*) FROM (SELECT 1 FROM \(keptSource()) WHERE reported_in IS NULL LIMIT 1)")
       != 0
     for table in schema.tables where !hasChanges {
       hasChanges = try hasChange(table) || hasDroppedEdits(table)
@@ -83,7 +77,7 @@ extension ReplicaTables {
       "SELECT count(*) FROM (SELECT 1 FROM \(table.shadow.name.sqlQuoted) LIMIT 1)") != 0
   }
 
-  private func count(_ rows: String) throws -> Int {
+  func count(_ rows: String) throws -> Int {
     Int(try connection.integer("SELECT count(*) FROM \(rows)") ?? 0)
   }
 
