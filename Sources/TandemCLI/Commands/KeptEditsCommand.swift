@@ -61,6 +61,8 @@ private enum KeptEditVerb {
   case resolve(KeptEdit.Choice)
   case retry, discard
 
+  var writesRows: Bool { if case .discard = self { false } else { true } }
+
   /// What was done, with the number of edits, in words.
   func done(_ edits: String, isOne: Bool) -> String {
     switch self {
@@ -113,11 +115,11 @@ extension KeptEditsCommand {
       if !arguments[KeptEditOption.quiet] {
         let subject = word == "all" ? Quantity.count(count, noun) : "\(noun) \(word)"
         let done =
-          count > 0 ? verb.done(subject, isOne: word != "all") : "there is no \(noun) to change"
+          count > 0 ? verb.done(subject, isOne: word != "all") : "no \(noun) is open"
         let left = rest.first.map {
           "; \(Quantity.count(rest.count, noun)) left, such as \($0.id): \($0.reason)"
         }
-        let next = count > 0 ? "; send it: tandem sync \(path)" : ""
+        let next = count > 0 && verb.writesRows ? "; send it: tandem sync \(path)" : ""
         TandemCLI.report("\(path): \(done)\(left ?? "")\(next)")
       }
       return rest.isEmpty ? ExitStatus.success : ExitStatus.attention

@@ -57,7 +57,8 @@ extension ReplicaTables {
     let fitted = try fitted(known)
     let isDisturbed = try declared != fitted || !schema.tables.allSatisfy(isKeeping)
     if !isDisturbed {
-      knownSchema = KnownSchema(version: version, schema: schema)
+      // A step that writes has to take over tables of an earlier version first.
+      if try !hasFormerTables() { knownSchema = KnownSchema(version: version, schema: schema) }
     } else if let table = try schema.tables.first(where: {
       try !connection.hasFormerVersions(of: $0.shadow)
     }) {

@@ -24,9 +24,13 @@ extension ReplicaTables {
 
   /// What a query reads the kept edits from.
   func keptSource() throws -> String {
-    let isThere = try connection.integer(
-      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'tandem_kept'")
-    return isThere == 1 ? "tandem_kept" : "(\(ReplicaTables.formerKept))"
+    try hasFormerTables() ? "(\(ReplicaTables.formerKept))" : "tandem_kept"
+  }
+
+  /// True if ``upgrade()`` has something to do.
+  func hasFormerTables() throws -> Bool {
+    try connection.integer(
+      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'tandem_kept'") == 0
   }
 
   /// Changes Tandem's tables to those of this version.

@@ -1,0 +1,196 @@
+import TandemRecords
+import TandemSQLite
+import TandemSync
+import Testing
+
+@testable import TandemReplica
+
+@Suite("Kept edits: conflicts and rejected changes as one list", .timeLimit(.minutes(1)))
+struct KeptEditTests {
+  private static let table = """
+    CREATE TABLE user (id TEXT PRIMARY KEY, mail TEXT UNIQUE, name TEXT)
+    """
+
+  /// Two files, of which the second has a conflict in the name of `u` and a rejected insertion of `b`.
+  private func files(_ space: TestSpace) throws -> [TestReplica] {
+    let files = try (1...2).map {
+      try TestReplica(seed: $0, [Self.table], tables: [AttachedTable("user")], space: space)
+    }
+    try files[0].execute("INSERT INTO user VALUES ('u', 'u@x', 'old')")
+    try converge(files, space)
+    try files[0].execute("UPDATE user SET name = 'of a' WHERE id = 'u'")
+    try files[0].execute("INSERT INTO user VALUES ('a', 'same@x', 'A')")
+    try files[0].sync(space)
+    try files[1].execute("UPDATE user SET name = 'of b' WHERE id = 'u'")
+    try files[1].execute("INSERT INTO user VALUES ('b', 'same@x', 'B')")
+    try converge(files, space)
+    return files
+  }
+
+  private func open(
+    _ file: TestReplica, _ selection: KeptEdit.Selection = .all
+  ) throws -> [KeptEdit] {
+    try file.read { try $0.keptEdits(selection) }
+  }
+
+  @Test("Conflicts and rejected changes have different numbers, and each names its reason")
+  func numbers() throws {
+    let b = try files(try TestSpace())[1]
+    let edits = try open(b)
+    #expect(edits.count == 2 && Set(edits.map(\.id)).count == 2)
+    #expect(try open(b, .conflicts).map(\.reason) == ["both sides changed name"])
+    let rejected = try #require(try open(b, .rejected).first)
+    #expect(rejected.reason.contains("user 'a' has mail 'same@x'"), "\(rejected.reason)")
+    #expect(rejected.local?["mail"] == "same@x" && rejected.base == nil && rejected.remote == nil)
+    #expect(try open(b, .one(rejected.id)) == [rejected])
+  }
+
+  @Test("A rejected insertion is resolved by other values, and leaves the list")
+  func otherValues() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    let id = try #require(try open(replicas[1], .rejected).first).id
+    #expect(throws: ReplicaError.self) {
+      try replicas[1].write { try $0.resolve(.one(id), by: .local) }
+    }
+    try replicas[1].write { try $0.resolve(.one(id), by: .fields(["mail": "b@x"])) }
+    #expect(try open(replicas[1], .rejected).isEmpty)
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, mail, name FROM user WHERE id = 'b'", [["b", "b@x", "B"]])
+  }
+
+  @Test("An edit that was rejected is written in the fields that it changed, by whichever version")
+  func fields() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    try replicas[0].execute("UPDATE user SET mail = 'new@x' WHERE id = 'a'")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE user SET mail = 'new@x', name = 'edited' WHERE id = 'u'")
+    try converge(replicas, space)
+    let edit = try #require(
+      try open(replicas[1], .rejected).first { $0.primaryKey == ["u"] })
+    #expect(edit.base?["mail"] == "u@x" && edit.remote == edit.base)
+    try replicas[0].execute("UPDATE user SET name = 'later' WHERE id = 'u'")
+    try converge(replicas, space)
+    try replicas[1].write { try $0.resolve(.one(edit.id), by: .fields(["mail": "v@x"])) }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT mail, name FROM user WHERE id = 'u'", [["v@x", "later"]])
+  }
+
+  @Test("Retry gives a conflict its local version, and discard its remote one")
+  func verbs() throws {
+    let space = try TestSpace()
+    for isRetried in [true, false] {
+      let replicas = try files(try isRetried ? space : TestSpace())
+      let id = try #require(try open(replicas[1], .conflicts).first).id
+      let count = try replicas[1].write {
+        try isRetried ? $0.retry(.one(id)) : $0.discard(.one(id))
+      }
+      #expect(count == 1)
+      try expectEqualRows(
+        [replicas[1]], "SELECT name FROM user WHERE id = 'u'", [[isRetried ? "of b" : "of a"]])
+      #expect(try open(replicas[1], .conflicts).isEmpty)
+      #expect(throws: ReplicaError.self) { try replicas[1].write { try $0.retry(.one(id)) } }
+    }
+  }
+
+  @Test("Discarding all resolves the conflicts, and forgets the rejected changes")
+  func discardAll() throws {
+    let b = try files(try TestSpace())[1]
+    let before = try b.rows("SELECT * FROM user ORDER BY id")
+    #expect(try b.write { try $0.discard(.all) } == 2)
+    #expect(try open(b).isEmpty)
+    #expect(try b.rows("SELECT * FROM user ORDER BY id") == before)
+    #expect(try b.conflicts().map(\.resolution) == [.remote])
+  }
+
+  @Test("The number of an edit that was discarded is not used again")
+  func numbersOfForgotten() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    let last = try #require(try open(replicas[1]).map(\.id).max())
+    try replicas[1].write { try $0.discard(.all) }
+    try replicas[0].execute("INSERT INTO user VALUES ('d', 'new@x', 'D')")
+    try replicas[0].sync(space)
+    try replicas[1].execute("INSERT INTO user VALUES ('c', 'new@x', 'C')")
+    try converge(replicas, space)
+    #expect(try open(replicas[1]).map(\.id) == [last + 1])
+  }
+
+  @Test("A file of format 5 is read as it is, and its two lists become one when it is written")
+  func formerFormat() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    let b = replicas[1]
+    let edits = try open(b)
+    try b.makeFormat5()
+    #expect(try open(b).map(\.local) == edits.map(\.local))
+    #expect(try b.read { try $0.summary() }.rejectedCount == 1)
+    let rejected = try #require(try open(b, .rejected).first)
+    #expect(rejected.id > edits[0].id)
+    try replicas[0].execute("UPDATE user SET name = 'next' WHERE id = 'a'")
+    try converge(replicas, space)
+    #expect(try b.rows("SELECT format FROM tandem_state") == [[6]])
+    let names = try b.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'tandem_%ed' OR name = 'tandem_conflicts'")
+    #expect(!names.contains(["tandem_rejected"]) && !names.contains(["tandem_conflicts"]))
+    #expect(try open(b, .rejected).map(\.id) == [rejected.id])
+    try b.write { try $0.resolve(.one(rejected.id), by: .fields(["mail": "b@x"])) }
+    try b.write { try $0.resolve(.conflicts, by: .local) }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM user ORDER BY id",
+      [["a", "same@x", "next"], ["b", "b@x", "B"], ["u", "u@x", "of b"]])
+  }
+
+  @Test("A decision takes over a file of format 5 as well, and so does detaching it")
+  func decisionInFormerFormat() throws {
+    for isDetached in [true, false] {
+      let b = try files(try TestSpace())[1]
+      try b.makeFormat5()
+      if isDetached {
+        try b.write { try $0.detach(discardsRejected: true, discardsConflicts: true) }
+        #expect(
+          try b.rows("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'tandem%'") == [[0]])
+      } else {
+        #expect(try b.write { try $0.discard(.all) } == 2)
+        #expect(try open(b).isEmpty)
+      }
+    }
+  }
+}
+
+extension TestReplica {
+  /// Gives the file the lists of format 5.
+  func makeFormat5() throws {
+    for sql in [
+      """
+      CREATE TABLE tandem_conflicts (
+        id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
+        kind TEXT NOT NULL, fields TEXT, base TEXT, "local" TEXT, remote TEXT, resolution TEXT NOT NULL,
+        version INTEGER NOT NULL, reported_in INTEGER)
+      """,
+      """
+      CREATE TABLE tandem_rejected (
+        id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
+        kind TEXT NOT NULL, reason TEXT NOT NULL, base TEXT, content TEXT, others TEXT,
+        UNIQUE ("table", "key", reason, content, kind, base, others))
+      """,
+      """
+      INSERT INTO tandem_conflicts
+      SELECT row_number() OVER (ORDER BY id), "table", "key", kind, fields, base, "local", remote, resolution,
+        version, reported_in
+      FROM tandem_kept WHERE version NOT NULL
+      """,
+      """
+      INSERT INTO tandem_rejected
+      SELECT row_number() OVER (ORDER BY id), "table", "key", kind, reason, base, coalesce("local", remote), others
+      FROM tandem_kept WHERE version IS NULL
+      """,
+      "ALTER TABLE tandem_state RENAME COLUMN last_kept TO last_rejection",
+      "UPDATE tandem_state SET format = 5, last_rejection = (SELECT count(*) FROM tandem_rejected)",
+      "DROP TABLE tandem_kept",
+    ] { try execute(sql) }
+  }
+}
