@@ -13,7 +13,7 @@ struct SimulatedSchema {
   /// The number of the first schema whose tables form three generations, with constraints of several
   /// kinds.
   private static let firstConstrained = 24
-  /// The number of the first schema whose rules the space can check by itself: files end with equal rows.
+  /// The number of the first schema with indexes of several columns, ranges and trees.
   private static let firstRuled = 32
 
   /// One table.
@@ -32,9 +32,6 @@ struct SimulatedSchema {
       case nocase
       /// It is on the column `extra` too.
       case pair
-
-      /// True if the space can compare the values.
-      var isPlain: Bool { self != .partial && self != .computed }
     }
 
     /// The work of a trigger of the application, which writes the column `size`.
@@ -108,9 +105,6 @@ struct SimulatedSchema {
 
   /// True if a table refers to another one.
   var hasForeignKeys: Bool { tables.contains { $0.parent != nil } }
-
-  /// True if the space can check all rules that span rows.
-  var isRuled: Bool { tables.allSatisfy { $0.codeIndex?.isPlain ?? true } }
 
   /// The schema of a number below ``count``.
   init(variant: Int) {

@@ -294,17 +294,14 @@ extension Simulation {
     try checkCounts()
   }
 
-  /// Copies with one schema have equal rows, whatever their rules, if the space can check these.
+  /// Copies with one schema have equal rows, whatever their rules.
   private func checkRows() throws {
-    guard schema.isRuled, try differingRowCount() > 0 else { return }
+    guard try differingRowCount() > 0 else { return }
     throw SimulationViolation("files of one schema have different rows")
   }
 
   /// The number of rows that one file has, and another one with the same columns lacks or has with other values.
-  ///
-  /// The space does not check indexes that are partial, or of expressions, so that tables with them refuse records
-  /// that the space has. This counts how often.
-  func differingRowCount() throws -> Int {
+  private func differingRowCount() throws -> Int {
     var count = 0
     for table in schema.tables {
       let groups = Dictionary(grouping: files) { $0.widerTables.contains(table.name) }

@@ -11,9 +11,11 @@ struct TableConstraint: Hashable {
 /// The rules that span records, in a naive form: each compares all records with each other.
 extension SpaceModel {
   /// The live records.
-  typealias Records = [SyncKey: Record]
+  typealias Records = [SyncKey: State]
 
-  private var records: Records { states.compactMapValues { $0.last?.fields } }
+  private var records: Records {
+    states.compactMapValues(\.last).filter { $0.value.fields != nil }
+  }
 
   /// Takes note of the constraints that a replica has declared.
   mutating func declareConstraints(of tables: [SpaceTable]) {
@@ -36,12 +38,17 @@ extension SpaceModel {
   }
 
   private func isSatisfied(_ entry: TableConstraint, by records: Records) -> Bool {
-    records.allSatisfy { key, _ in
+    records.allSatisfy { key, state in
+      if case .index(let index) = entry.constraint, key.table == entry.table,
+        state.claims[index.sql] == nil
+      {
+        return false
+      }
       let own = value(entry, key, records)
       guard own != nil else { return true }
       return switch entry.constraint {
       case .together: true
-      case .unique:
+      case .unique, .index:
         !records.keys.contains { $0 != key && areEqual(value(entry, $0, records), own, entry) }
       case .reference:
         records.keys.contains { areEqual(offer(entry, $0, records), own, entry) }
@@ -63,6 +70,40 @@ extension SpaceModel {
       unit.formUnion(other)
     }
     return unit
+  }
+
+  // MARK: - Values of indexes
+
+  /// The unique indexes that a change may change the value of a record in, among those that hold or are pending.
+  private func touched(
+    by change: SyncChange, _ constraints: Set<TableConstraint>
+  ) -> [SpaceIndex] {
+    constraints.compactMap { entry -> SpaceIndex? in
+      guard case .index(let index) = entry.constraint, entry.table == change.key.table else {
+        return nil
+      }
+      return switch change.verb {
+      case .insert: index
+      case .update(let fields), .add(let fields):
+        index.columns.contains { fields.layout.names.contains($0.name.text) } ? index : nil
+      case .delete: nil
+      }
+    }
+  }
+
+  /// True if a change lacks the value of an index that it may change.
+  func isUnclaimed(_ change: SyncChange) -> Bool {
+    touched(by: change, constraints).contains { change.claims[$0.sql] == nil }
+  }
+
+  /// The values of a record in unique indexes after a change.
+  func claims(after change: SyncChange) -> [String: [FieldValue]] {
+    var claims = states[change.key]?.last?.claims ?? [:]
+    if case .insert = change.verb { claims = [:] }
+    for index in touched(by: change, constraints.union(pending)) {
+      claims[index.sql] = change.claims[index.sql]
+    }
+    return claims
   }
 
   // MARK: - Commits
@@ -127,7 +168,7 @@ extension SpaceModel {
         let isFresh = after != nil && !areEqual(before, after, entry)
         switch entry.constraint {
         case .together: break
-        case .unique:
+        case .unique, .index:
           let others = new.keys.filter {
             $0 != key && areEqual(value(entry, $0, new), after, entry)
           }
@@ -172,6 +213,11 @@ extension SpaceModel {
   ) -> [FieldValue]? {
     switch entry.constraint {
     case .together: nil
+    case .index(let index):
+      key.table == entry.table
+        ? records[key]?.claims[index.sql].flatMap {
+          $0.isEmpty || $0.contains(where: \.isNull) ? nil : $0
+        } : nil
     case .unique(let columns): values(columns.map(\.name), of: key, in: entry.table, records)
     case .reference(let names, _, let columns):
       values(names, of: key, in: entry.table, records).map { values in
@@ -191,7 +237,7 @@ extension SpaceModel {
   private func values(
     _ names: [FieldName], of key: SyncKey, in table: String, _ records: Records
   ) -> [FieldValue]? {
-    guard key.table == table, let fields = records[key] else { return nil }
+    guard key.table == table, let fields = records[key]?.fields else { return nil }
     let values = names.map { name in
       keyColumns[table]?.firstIndex(of: name.text).map { key.id[$0] } ?? fields[name.text]
     }
@@ -202,9 +248,10 @@ extension SpaceModel {
     _ first: [FieldValue]?, _ second: [FieldValue]?, _ entry: TableConstraint
   ) -> Bool {
     guard let first, let second else { return false }
+    if case .index = entry.constraint { return first == second }
     let columns: [ComparedColumn] =
       switch entry.constraint {
-      case .together: []
+      case .together, .index: []
       case .unique(let columns), .reference(_, _, let columns): columns
       }
     return zip(zip(first, second), columns).allSatisfy { values, column in

@@ -18,6 +18,8 @@ struct SpaceModel {
     let version: Int
     /// The fields that are not null; `nil` if the record was deleted.
     let fields: Record?
+    /// The values in unique indexes that the last changes of their columns have stated, by their SQL.
+    var claims: [String: [FieldValue]] = [:]
   }
 
   /// The place of a record in the order of pages, and where the request for them began.
@@ -70,7 +72,9 @@ extension SpaceModel {
     let objections = commit.changes.compactMap { change in
       objection(to: change, commit.base.version).map { SyncObjection(key: change.key, reason: $0) }
     }
-    let refusals = objections.filter { [.notAddable, .unknownColumn].contains($0.reason) }
+    let refusals = objections.filter {
+      [.notAddable, .unknownColumn, .unclaimed].contains($0.reason)
+    }
     if !refusals.isEmpty { return .refused(refusals) }
     if !objections.isEmpty { return .conflict(objections) }
     var next = self
@@ -97,7 +101,8 @@ extension SpaceModel {
     let later = states.filter { $0.version > base }.map(\.fields)
     let present = states.last?.fields
     if case .insert(let fields) = change.verb {
-      return present.map { $0.hasSameStorage(as: fields) } ?? true ? nil : .exists
+      if let present { return present.hasSameStorage(as: fields) ? nil : .exists }
+      return isUnclaimed(change) ? .unclaimed : nil
     }
     guard let present else { return .missing }
     guard seen != nil, later.allSatisfy({ $0 != nil }) else { return .recreated }
@@ -115,14 +120,14 @@ extension SpaceModel {
         let unit = unit(of: $0, change.key.table)
         return unit.count > 1 && unit.contains(where: isChanged)
           || isChanged($0) && !present[$0].hasSameStorage(as: fields[$0])
-      } ? .changed : nil
+      } ? .changed : isUnclaimed(change) ? .unclaimed : nil
     case .add(let addends):
       let names = addends.layout.names
       if names.contains(where: { unit(of: $0, change.key.table).contains(where: isChanged) }) {
         return .changed
       }
       guard let name = addends.layout.names.first(where: { sum(present, addends, $0) == nil })
-      else { return nil }
+      else { return isUnclaimed(change) ? .unclaimed : nil }
       return isChanged(name) ? .changed : .notAddable
     }
   }
@@ -165,9 +170,10 @@ extension SpaceModel {
       if let old, !isDeletion, old.hasSameStorage(as: new) { continue }
       if let old { digest.remove(change.key, old) }
       if !isDeletion { digest.add(change.key, new) }
+      let claims = isDeletion ? [:] : claims(after: change)
       if states[change.key]?.last?.version == version { states[change.key]?.removeLast() }
       states[change.key, default: []].append(
-        State(version: version, fields: isDeletion ? nil : new))
+        State(version: version, fields: isDeletion ? nil : new, claims: claims))
       if !keys.contains(change.key) { keys.append(change.key) }
     }
     tryPending()

@@ -28,6 +28,8 @@ package struct SpaceClaim: Hashable, Sendable {
     case own = 0
     /// The record is a parent with this value.
     case offer = 1
+    /// A commit has stated the value of the record in an index. No bytes: the index does not have the record.
+    case stated = 2
   }
 
   package let rule: Int
@@ -48,6 +50,8 @@ package struct SpaceClaims: Sendable {
   /// The kinds of rules that records make claims under.
   enum Kind: Hashable, Sendable {
     case unique
+    /// Commits state the values.
+    case index
     /// Records of a parent offer a value.
     case reference(parent: FieldName)
     /// Records of a parent are found by their key. Their offers are not stored.
@@ -76,6 +80,8 @@ package struct SpaceClaims: Sendable {
 
   private(set) var rules: [Int: Rule] = [:]
   private var sources: [FieldName: [Source]] = [:]
+  /// The numbers of the rules of unique indexes, by the SQL of the index.
+  private(set) var indexes: [FieldName: [String: Int]] = [:]
 
   /// The claims of these rules. A rule of tables or columns that are not there makes none.
   package init(_ rules: [SpaceRule], tables: [SpaceTable]) {
@@ -98,6 +104,9 @@ package struct SpaceClaims: Sendable {
     }
     switch rule.constraint {
     case .together: break
+    case .index(let index):
+      rules[rule.number] = Rule(kind: .index, table: rule.table, holds: rule.holds)
+      indexes[rule.table, default: [:]][index.sql] = rule.number
     case .unique(let columns):
       make(
         .unique,
@@ -125,20 +134,33 @@ package struct SpaceClaims: Sendable {
 
   /// The claims of a live record. Claims that the file does not store are among them.
   ///
+  /// - Parameter stated: The values that commits have stated, by the SQL of the index.
   /// - Complexity: O(*n* · *m*) in the numbers of columns of its rules and of its fields.
-  package func claims(of key: SyncKey, _ fields: Record) -> [SpaceClaim] {
-    guard let sources = sources[FieldName(key.table)] else { return [] }
-    return sources.compactMap { source in
-      var values: [FieldValue] = []
-      for column in source.columns {
-        let value = column.place.map { key.id.dropFirst($0).first ?? .null } ?? fields[column.name]
-        guard !value.isNull else { return nil }
-        values.append(column.affinity.altered(value).canonical(column.collation))
+  package func claims(
+    of key: SyncKey, _ fields: Record, stated: [String: [UInt8]] = [:]
+  ) -> [SpaceClaim] {
+    let table = FieldName(key.table)
+    var claims: [SpaceClaim] = []
+    if !stated.isEmpty {
+      for (sql, rule) in indexes[table] ?? [:] {
+        guard let value = stated[sql] else { continue }
+        claims.append(SpaceClaim(rule: rule, side: .stated, value: value))
       }
-      var bytes: [UInt8] = []
-      RecordEncoding.append(id: values, to: &bytes)
-      return SpaceClaim(rule: source.rule, side: source.side, value: bytes)
     }
+    guard let sources = sources[table] else { return claims }
+    return claims
+      + sources.compactMap { source in
+        var values: [FieldValue] = []
+        for column in source.columns {
+          let value =
+            column.place.map { key.id.dropFirst($0).first ?? .null } ?? fields[column.name]
+          guard !value.isNull else { return nil }
+          values.append(column.affinity.altered(value).canonical(column.collation))
+        }
+        var bytes: [UInt8] = []
+        RecordEncoding.append(id: values, to: &bytes)
+        return SpaceClaim(rule: source.rule, side: source.side, value: bytes)
+      }
   }
 
   /// The tables whose records make claims.
@@ -159,26 +181,6 @@ extension ColumnAffinity {
     case .integer: self = .integer
     case .real: self = .numeric
     case .blob: self = .none
-    }
-  }
-}
-
-extension FieldValue {
-  /// A value of its own for each class of values that a collation finds equal. ``RecordEncoding`` gives numbers
-  /// that are equal the same bytes.
-  fileprivate func canonical(_ collation: ComparedColumn.Collation) -> FieldValue {
-    guard case .text(let text) = self else { return self }
-    switch collation {
-    case .binary: return self
-    case .rtrim:
-      var bytes = text.utf8[...]
-      while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
-      return .text(String(Substring(bytes)))
-    case .nocase:
-      // SQLite compares the bytes before the first zero, and then the lengths.
-      var bytes = text.utf8.prefix { $0 != 0 }.map(\.asciiLowercased)
-      if bytes.count < text.utf8.count { bytes += [0] + Array(String(text.utf8.count).utf8) }
-      return .text(String(decoding: bytes, as: UTF8.self))
     }
   }
 }

@@ -109,10 +109,12 @@ struct SpaceJudgement<Stored: StoredClaims> {
     var violations: (taken: [Violation], missing: [Violation], needed: [Violation]) = ([], [], [])
     for edit in changed {
       for claim in changes[edit].added + changes[edit].released {
-        let own = claim.on(.own)
+        let own = claim.side == .stated ? claim : claim.on(.own)
         guard let rule = rules[claim.rule], seen.insert(own).inserted else { continue }
         switch rule.kind {
         case .unique: violations.taken += try doubles(of: own)
+        case .index where claim.value.isEmpty: break
+        case .index: violations.taken += try doubles(of: own)
         case .reference(let parent), .keyReference(let parent):
           let missing = try orphans(of: own, rule.kind, parent)
           violations.missing += missing.children
@@ -206,8 +208,11 @@ struct ClaimChange {
 
 extension ClaimChange {
   init(_ edit: SpaceLedger.Edit, _ claims: SpaceClaims) {
-    let old = edit.old?.fields.map { claims.claims(of: edit.key, $0) } ?? []
-    let new = edit.new.fields.map { claims.claims(of: edit.key, $0) } ?? []
+    func made(by record: SpaceRecord?) -> [SpaceClaim] {
+      guard let record, let fields = record.fields else { return [] }
+      return claims.claims(of: edit.key, fields, stated: record.claims)
+    }
+    let (old, new) = (made(by: edit.old), made(by: edit.new))
     added = new.filter { !old.contains($0) }
     released = old.filter { !new.contains($0) }
   }

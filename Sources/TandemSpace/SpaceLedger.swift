@@ -12,6 +12,9 @@ package struct SpaceRecord: Hashable, Sendable {
   /// The versions of the fields that were changed after the record was created and after the
   /// horizon.
   package var fieldVersions: [FieldName: Int]
+  /// The values of a live record in unique indexes, which commits have stated, by the SQL of the index. No bytes: the
+  /// index does not have the record.
+  package var claims: [String: [UInt8]] = [:]
 
   package init(
     fields: Record?, version: Int, createdVersion: Int, fieldVersions: [FieldName: Int] = [:]
@@ -40,6 +43,9 @@ package struct SpaceRecord: Hashable, Sendable {
 /// | add | a field that changed after the base cannot take the sum (`changed`) |
 /// | delete | a field changed after the base (`changed`) |
 /// | update, add, delete in a table with the granularity `record` | the record changed after the base (`changed`) |
+///
+/// A change of a column of a unique index that the space cannot compute has to state the value of the record in it
+/// (`unclaimed`). Other changes leave that value as it is.
 ///
 /// The fields of a ``TandemSync/SpaceConstraint/together(_:)`` are a unit. Units that share a field are one. A unit
 /// of one field matters for an add only: two replicas that add to a field reach sums that neither has tried.
@@ -71,6 +77,8 @@ package struct SpaceLedger {
     let table: SpaceTable
     /// The layout of the records in which no field is null.
     let layout: RecordLayout
+    /// The unique indexes that commits state values of, and whether the rule holds.
+    let indexes: [(index: SpaceIndex, holds: Bool)]
     private let offsets: [FieldName: Int]
     /// The unit of each field that is in one.
     private let units: [FieldName: Set<FieldName>]
@@ -85,6 +93,9 @@ package struct SpaceLedger {
       }
       layout = RecordLayout(uniqueNames: table.columns)
       units = Columns.units(table)
+      indexes =
+        (table.constraints ?? []).compactMap(\.index).map { ($0, true) }
+        + table.pending.compactMap(\.constraint.index).map { ($0, false) }
       lastLayout = layout
       lastOffsets = Array(table.columns.indices)
     }
@@ -110,6 +121,33 @@ package struct SpaceLedger {
     ) -> Bool {
       guard let unit = units[name], unit.count >= minCount else { return false }
       return unit.contains { record.version(of: $0) > base }
+    }
+
+    /// The values in unique indexes after a change that makes or keeps the record. An index whose value the change
+    /// does not state, and should, has none.
+    func claims(of old: SpaceRecord?, after change: SyncChange) -> [String: [UInt8]] {
+      var claims: [String: [UInt8]] = [:]
+      for (index, _) in indexes {
+        guard change.touches(index) else {
+          claims[index.sql] = old?.claims[index.sql]
+          continue
+        }
+        claims[index.sql] = change.claims[index.sql].map { values in
+          var bytes: [UInt8] = []
+          if !values.contains(where: \.isNull), !values.isEmpty {
+            RecordEncoding.append(id: values, to: &bytes)
+          }
+          return bytes
+        }
+      }
+      return claims
+    }
+
+    /// True if a change lacks the value of an index that it may change.
+    func isUnclaimed(_ change: SyncChange) -> Bool {
+      indexes.contains { index, holds in
+        holds && change.touches(index) && change.claims[index.sql] == nil
+      }
     }
 
     /// The column of each field; `nil` for a field without one.
@@ -226,8 +264,8 @@ extension SpaceLedger {
   ) -> Objection? {
     let live = old?.fields
     if case .insert(let fields) = change.verb {
-      guard let live, !live.hasSameStorage(as: fields) else { return nil }
-      return .conflict(.exists)
+      if let live { return live.hasSameStorage(as: fields) ? nil : .conflict(.exists) }
+      return columns.isUnclaimed(change) ? .refusal(.unclaimed) : nil
     }
     guard let old, let live else { return .conflict(.missing) }
     guard old.createdVersion <= base else { return .conflict(.recreated) }
@@ -242,7 +280,8 @@ extension SpaceLedger {
         return columns.unit(of: name, changedIn: old, after: base, minCount: 2)
           || old.version(of: name) > base && !live[text].hasSameStorage(as: value)
       }
-      return isChanged ? .conflict(.changed) : nil
+      if isChanged { return .conflict(.changed) }
+      return columns.isUnclaimed(change) ? .refusal(.unclaimed) : nil
     case .add(let fields):
       let isChanged = fields.layout.names.contains {
         columns.unit(of: FieldName($0), changedIn: old, after: base, minCount: 1)
@@ -254,7 +293,7 @@ extension SpaceLedger {
         return old.version(of: FieldName(name)) > base
           ? .conflict(.changed) : .refusal(.notAddable)
       }
-      return nil
+      return columns.isUnclaimed(change) ? .refusal(.unclaimed) : nil
     }
   }
 }
@@ -269,26 +308,30 @@ extension SpaceLedger {
     switch change.verb {
     case .insert(let fields):
       if let old, old.fields != nil { return old }
-      return SpaceRecord(
+      var new = SpaceRecord(
         fields: record(columns, [fields]), version: version, createdVersion: version)
+      new.claims = columns.claims(of: nil, after: change)
+      return new
     case .delete:
       return SpaceRecord(
         fields: nil, version: version, createdVersion: old?.createdVersion ?? version)
     case .update(let fields):
-      return changing(old, columns, fields, as: version)
+      return changing(old, columns, fields, by: change, as: version)
     case .add(let addends):
       let live = old?.fields
       let sums = zip(addends.layout.names, addends.values).map { name, addend in
         live?[name].adding(addend) ?? .null
       }
       return changing(
-        old, columns, Record(uncheckedLayout: addends.layout, values: sums), as: version)
+        old, columns, Record(uncheckedLayout: addends.layout, values: sums), by: change,
+        as: version)
     }
   }
 
   /// The state of a live record after some of its fields got new values.
   private func changing(
-    _ old: SpaceRecord?, _ columns: Columns, _ fields: Record, as version: Int
+    _ old: SpaceRecord?, _ columns: Columns, _ fields: Record, by change: SyncChange,
+    as version: Int
   ) -> SpaceRecord {
     guard var new = old, let live = new.fields else {
       preconditionFailure("a change of a record that does not live is a conflict")
@@ -301,6 +344,7 @@ extension SpaceLedger {
     }
     guard new.version == version else { return old ?? new }
     new.fields = record(columns, [live, fields])
+    new.claims = columns.claims(of: old, after: change)
     return new
   }
 
@@ -401,6 +445,20 @@ extension SyncChange {
     case .delete: nil
     }
   }
+
+  /// True if the change may change the value of a live record in an index.
+  fileprivate func touches(_ index: SpaceIndex) -> Bool {
+    switch verb {
+    case .insert: true
+    case .update(let fields), .add(let fields): index.depends(on: fields.layout.names)
+    case .delete: false
+    }
+  }
+}
+
+extension SpaceConstraint {
+  /// The unique index whose values commits state.
+  fileprivate var index: SpaceIndex? { if case .index(let index) = self { index } else { nil } }
 }
 
 extension FieldValue {

@@ -12,6 +12,39 @@ extension SpaceTables {
     let changes: [ClaimChange]
   }
 
+  /// The claims that commits have stated for a record, by the SQL of the index.
+  ///
+  /// - Parameter rules: The numbers of the indexes of its table.
+  func statedClaims(
+    of key: SyncKey, _ rules: [String: Int]
+  ) throws -> [String: [UInt8]] {
+    var claims: [String: [UInt8]] = [:]
+    for (sql, rule) in rules {
+      let row = try connection.row(
+        Self.statedSelection, [.integer(Int64(rule)), .blob(key.idBytes)])
+      guard let row else { continue }
+      guard case .blob(let value) = row[0] else { throw damaged("a claim of the record \(key)") }
+      claims[sql] = value
+    }
+    return claims
+  }
+
+  private static let statedSelection = StatementText(
+    "SELECT value FROM claim WHERE rule = ? AND key = ? AND side = 2")
+
+  /// The numbers of the unique indexes whose values commits state, by table and by the SQL of the index.
+  func indexRules(_ tables: [SpaceTable]) throws -> [FieldName: [String: Int]] {
+    let indexed = tables.filter { table in
+      ((table.constraints ?? []) + table.pending.map(\.constraint)).contains {
+        if case .index = $0 { true } else { false }
+      }
+    }
+    return try indexed.reduce(into: [:]) { indexes, table in
+      let name = FieldName(table.name)
+      indexes[name] = SpaceClaims(try rules(of: name, tables), tables: tables).indexes[name]
+    }
+  }
+
   /// Judges edits by the constraints of their tables; `nil` if these have none.
   func constraintAnswer(
     to edits: [SpaceLedger.Edit], base: Int, _ tables: [SpaceTable]
@@ -79,7 +112,8 @@ private struct StoredSpaceClaims: StoredClaims {
         Self.record, [.text(parent.text), .blob(claim.value)])
       if let row, row[1].integerValue == 1 { _ = body(claim.value, try version(row[0])) }
     case (.offer, .reference(let parent)): try forEachRow(claim, parent, body)
-    case (.own, _), (.offer, .unique): try forEachRow(claim, rule.table, body)
+    case (.own, _), (.stated, _), (.offer, .unique), (.offer, .index):
+      try forEachRow(claim, rule.table, body)
     }
   }
 

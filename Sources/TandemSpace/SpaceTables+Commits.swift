@@ -143,10 +143,14 @@ extension SpaceTables {
     let revision = SpaceRevision(
       epoch: state.head.epoch, version: state.head.version + 1, mark: mark)
     let ledger = SpaceLedger(tables: state.tables, horizon: state.horizon, limits: limits)
+    let indexes = try indexRules(state.tables)
     var layout: RecordLayout?
     let verdict = try ledger.verdict(on: commit, as: revision.version) { key in
-      let record = try record(key, expecting: layout)
+      var record = try record(key, expecting: layout)
       layout = record?.fields?.layout ?? layout
+      if !indexes.isEmpty, let rules = indexes[FieldName(key.table)] {
+        record?.claims = try statedClaims(of: key, rules)
+      }
       return record
     }
     switch verdict {

@@ -25,6 +25,9 @@ extension SpaceTables {
       PRIMARY KEY (rule, side, value, key)) WITHOUT ROWID
     """,
   ]
+  /// Finds the values that commits have stated for a record.
+  private static let statedIndex =
+    "CREATE INDEX IF NOT EXISTS claim_stated ON claim (rule, key) WHERE side = 2"
 
   private var hasConstraints: Bool {
     get throws { try connection.integer("PRAGMA user_version") ?? 0 >= SpaceTables.format }
@@ -129,6 +132,7 @@ extension SpaceTables {
   ) throws {
     guard !constraints.isEmpty else { return }
     try makeConstraintTables()
+    try connection.execute(Self.statedIndex)
     let last = try connection.integer("SELECT coalesce(max(number), 0) FROM rule") ?? 0
     for (table, constraint) in constraints {
       try insertRule(constraint, of: tables[table])
@@ -201,7 +205,8 @@ extension SpaceTables {
     }
   }
 
-  /// The keys of records that break a rule, the first ones in the order of their versions.
+  /// The keys of records that break a rule, the first ones in the order of their versions. Those of which no commit
+  /// has stated the value in an index break its rule: any other record may have the same one.
   private func breaking(
     _ rule: SpaceRule, _ claims: SpaceClaims, maxCount: Int
   ) throws -> [[FieldValue]] {
@@ -209,6 +214,17 @@ extension SpaceTables {
     var parent = FieldValue.null
     switch claims.rules[rule.number]?.kind {
     case nil: return []
+    case .index:
+      return try connection.rows(
+        """
+        SELECT id FROM record LEFT JOIN claim ON rule = ?1 AND side = 2 AND claim.key = record.key
+          WHERE tab = ?2 AND fields IS NOT NULL AND (value IS NULL OR value <> x'' AND EXISTS (
+            SELECT 1 FROM claim AS other WHERE other.rule = ?1 AND other.side = 2
+              AND other.value = claim.value AND other.key <> claim.key))
+          \(maxCount > 1 ? "ORDER BY version, record.key" : "") LIMIT ?3
+        """,
+        [.integer(Int64(rule.number)), .text(rule.table.text), .integer(Int64(maxCount))]
+      ).map { try id($0[0], rule.table) }
     case .unique:
       condition = """
         EXISTS (SELECT 1 FROM claim AS other WHERE other.rule = claim.rule AND other.side = 0
@@ -293,6 +309,8 @@ extension SpaceConstraint {
     }
     switch self {
     case .unique(let columns): try require(columns.map(\.name), table)
+    case .index(let index):
+      try require(index.columns.lazy.filter { $0.expression == nil }.map(\.name), table)
     case .together(let names): try require(names, table)
     case .reference(let names, to: let parent, let columns):
       try require(names, table)

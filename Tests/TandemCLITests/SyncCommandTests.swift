@@ -35,12 +35,9 @@ struct SyncCommandTests: ShellSuite {
         """)
       let notices = attached.error.split(separator: "\n").dropFirst()
       guard option.isEmpty else { return #expect(attached.error.isEmpty) }
-      #expect(notices.count == 3)
+      #expect(notices.count == 2)
       #expect(
         notices.contains { $0.hasPrefix("tandem: a.db: c refers to q, which is not attached") })
-      #expect(
-        notices.first?.hasPrefix("tandem: a.db: the space does not check the unique index one of c")
-          == true)
       #expect(
         notices.last?.hasPrefix("tandem: a.db: 1 row of c refers to rows of p that do not exist")
           == true)

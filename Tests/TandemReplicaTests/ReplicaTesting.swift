@@ -279,6 +279,8 @@ final class TestReplica {
       let bytes = try #require(try outbox())
       try settle(try push(to: space), bytes)
     } else if summary.state.pullNeed != .none {
+      // As a driver does: another copy may have declared a rule.
+      try declare(to: space)
       try pull(space)
     } else {
       return try freeze() != nil

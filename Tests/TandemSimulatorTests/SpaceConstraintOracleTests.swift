@@ -37,6 +37,7 @@ struct SpaceConstraintOracleTests {
       }
     }
     #expect(outcomes["conflict changed", default: 0] > 1)
+    #expect(outcomes["refused unclaimed", default: 0] > 1)
     #expect(outcomes["settled", default: 0] > 1, "no pending constraint came to hold")
   }
 }
@@ -62,12 +63,18 @@ private struct ConstraintRun {
     """,
   ]
 
+  /// An index of which commits state random values.
+  private static let index = SpaceIndex(
+    name: "i", sql: "CREATE UNIQUE INDEX i ON cat (stated(code, lo))",
+    columns: [ComparedColumn("code"), ComparedColumn("lo")])
+
   /// The constraints of the tables; each is declared at some time.
   private static let constraints: [(table: String, constraint: SpaceConstraint)] = [
     ("cat", .unique([ComparedColumn("id", .nocase)])),
     ("cat", .unique([ComparedColumn("name", .nocase)])),
     ("cat", .unique([ComparedColumn("lo"), ComparedColumn("hi")])),
     ("cat", .unique([ComparedColumn("code")])),
+    ("cat", .index(index)),
     ("item", .reference(["cat"], to: "cat", [ComparedColumn("id", .nocase)])),
     ("item", .reference(["tag"], to: "cat", [ComparedColumn("name", .nocase, .text)])),
     ("item", .reference(["code"], to: "cat", [ComparedColumn("code", .binary, .integer)])),
@@ -193,9 +200,15 @@ private struct ConstraintRun {
       } else {
         verb = .insert(fields(table, isWhole: true))
       }
-      changes[key] = SyncChange(key: key, verb: verb)
+      changes[key] = SyncChange(key: key, verb: verb, claims: table == "cat" ? claims() : [:])
     }
     return changes.values.sorted { $0.key < $1.key }
+  }
+
+  private mutating func claims() -> [String: [FieldValue]] {
+    let values: [[FieldValue]] = [[], [], [], [], ["p"], ["q"], ["p", "q"], [1], [1.0], [.null]]
+    let isStated = Int.random(in: 0..<30, using: &random) > 0
+    return isStated ? [Self.index.sql: values.randomElement(using: &random) ?? []] : [:]
   }
 
   private mutating func id(_ table: String) -> FieldValue {
@@ -238,7 +251,10 @@ private struct ConstraintRun {
     let holding = Self.constraints.filter { entry in
       state.tables.first { $0.name == entry.table }?.constraints?.contains(entry.constraint) == true
     }
-    let missing = Self.constraints.filter { entry in !holding.contains { $0 == entry } }
+    let missing = Self.constraints.filter { entry in
+      if case .index = entry.constraint { return false }
+      return !holding.contains { $0 == entry }
+    }
     guard missing.isEmpty else { return }
     let other = try DatabaseConnection(path: ":memory:")
     for statement in Self.schema { try other.execute(statement) }

@@ -18,13 +18,18 @@ extension ReplicaTables {
     switch reason {
     case .taken:
       text =
-        try holder(key, of: table, record, known)
+        try holder(key, of: table, record, known) ?? holder(key, of: table, in: record)
         ?? "a unique value of it is that of another record"
     case .needed: text = try need(key, of: table, base, known) ?? "other records refer to it"
     case .missingParent:
       text =
         try missingParent(key, of: table, record, known)
         ?? "a record that it refers to is not in the space"
+    case .unclaimed:
+      let fault = try indexClaims(schema()).faults[FieldName(table.name)]
+      text =
+        "the change has to state the record's value in a unique index"
+        + (fault.map { ", but \($0)" } ?? "; synchronize with the newest version of Tandem")
     default: text = reason.rawValue
     }
     return "the space refused it: \(text)"
@@ -41,6 +46,26 @@ extension ReplicaTables {
         })
       else { continue }
       return table.name(of: other, with: columns.map(\.name), values)
+    }
+    return nil
+  }
+
+  /// The row that has the values of a record in a unique index, which the table need not have.
+  private func holder(
+    _ key: SyncKey, of table: ReplicaTable, in record: Record?
+  ) throws -> String? {
+    guard let record else { return nil }
+    for index in try indexClaims(schema()).values[FieldName(table.name)] ?? []
+    where index.isComputable(in: table.declaration) {
+      let values = try index.values(of: key.id, record)
+      guard !values.isEmpty else { continue }
+      let other = try readableRows(
+        "SELECT \(table.declaration.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) "
+          + "WHERE \(index.comparison) LIMIT 2", values
+      ).rows.first { $0 != key.id }
+      guard let other else { continue }
+      return "\(table.name) \(other.sqlText) has \(values.sqlText) in the unique index "
+        + index.index.name
     }
     return nil
   }

@@ -53,6 +53,11 @@ extension ReplicaTables {
     }
   }
 
+  /// The values that commits of this file state, for the indexes of all copies.
+  func indexClaims(_ schema: ReplicaSchema) throws -> IndexClaims {
+    IndexClaims(try spaceTables() + schema.tables.map(\.declaration))
+  }
+
   /// Rules for conflicts that merge the columns as one that belong together.
   func addingUnits(to merging: ReplicaMerging, _ schema: ReplicaSchema) throws -> ReplicaMerging {
     var merging = merging

@@ -66,14 +66,73 @@ extension TableConstraints {
         let isKey = index[1] == "pk"
         if !isKey || columns.contains(where: { $0.collation != .binary }) { add(.unique(columns)) }
       } else {
-        notices.append(
-          "the space does not check the unique index \(name) of \(table.name), because it is partial, computes its "
-            + "values, or compares them by a collation of the application: rows that it refuses wait beside the table "
-            + "(`keptEdits(.rejected)`)")
-        let names = names(in: SQLTokens(index[3].textValue ?? ""))
-        if !names.isEmpty { add(.together(names)) }
+        let sql = try definition(of: name, index[3].textValue)
+        if let index = try self.index(name, sql) {
+          add(.index(index))
+        } else {
+          notices.append(
+            "the space does not check the unique index \(name) of \(table.name), because it needs a function, a "
+              + "collation or a column that other copies may lack: rows that it refuses wait beside the table "
+              + "(`keptEdits(.rejected)`)")
+        }
+        addUnit(names(of: sql.tokens, in: sql))
       }
     }
+  }
+
+  /// The statement that creates an index, the same for indexes that differ in white space only.
+  ///
+  /// - Parameter text: `nil` for the index of a table constraint.
+  private func definition(of index: String, _ text: String?) throws -> SQLTokens {
+    var terms = ""
+    if let text {
+      let sql = SQLTokens(text)
+      var end: Int?
+      for token in sql.tokens.drop(while: { !sql.isSymbol($0, "(") }) {
+        if let end, end < token.range.lowerBound { terms += " " }
+        terms += sql.text(token.range)
+        end = token.range.upperBound
+      }
+    } else {
+      let rows = try connection.rows(
+        "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno",
+        [.text(index)])
+      let columns = rows.map { row in
+        (row[0].textValue ?? "").sqlQuoted + " COLLATE " + (row[1].textValue ?? "BINARY").sqlQuoted
+      }
+      terms = "(\(columns.joined(separator: ", ")))"
+    }
+    // SQLite reserves the names of its own indexes.
+    let name = text == nil ? "unique_\(index)" : index
+    return SQLTokens(
+      "CREATE UNIQUE INDEX \(name.sqlQuoted) ON \(table.name.sqlQuoted) \(terms)")
+  }
+
+  /// An index whose values copies can compute; `nil` if not every copy can.
+  private func index(_ name: String, _ sql: SQLTokens) throws -> SpaceIndex? {
+    guard try connection.hasUTF8Texts(), let schema = try connection.schema(ofTable: table.name)
+    else { return nil }
+    let names = names(of: sql.tokens, in: sql)
+    var columns: [ComparedColumn] = []
+    for column in schema.columns where names.contains(where: column.name.isSameSQLName) {
+      let expression = column.isGenerated ? generation(of: column.name).map(text) : nil
+      guard let name = column.isGenerated ? FieldName(column.name) : self.column(column.name),
+        column.isGenerated == (expression != nil),
+        let collation = connection.collation(
+          of: ColumnOrigin(table: table.name, column: column.name)
+        ).flatMap(ComparedColumn.Collation.init(name:))
+      else { return nil }
+      columns.append(
+        ComparedColumn(name, collation, column.affinity.ofComparison, as: expression))
+    }
+    let index = SpaceIndex(name: name, sql: sql.statement, columns: columns)
+    return (try? IndexValues(index, of: table)) == nil ? nil : index
+  }
+
+  /// The text of tokens of the statement that creates the table.
+  private func text(_ tokens: [SQLToken]) -> String {
+    guard let first = tokens.first, let last = tokens.last else { return "" }
+    return sql.text(first.range.lowerBound..<last.range.upperBound)
   }
 
   /// The columns of a unique index; `nil` if the space cannot compare their values.
@@ -94,7 +153,7 @@ extension TableConstraints {
 
 extension ComparedColumn.Collation {
   /// The collation of a name, if it is one of SQLite's own.
-  fileprivate init?(name: String) { self.init(rawValue: name.uppercased()) }
+  init?(name: String) { self.init(rawValue: name.uppercased()) }
 }
 
 // MARK: - Columns that belong together
@@ -104,27 +163,28 @@ extension TableConstraints {
     for place in sql.tokens.indices where sql.isWord(sql.tokens[place], "CHECK") {
       let depth = sql.tokens[place].depth
       let rest = sql.tokens[(place + 1)...].dropFirst()
-      let names = names(of: Array(rest.prefix { $0.depth > depth }), in: sql)
-      if !names.isEmpty { add(.together(names)) }
+      addUnit(names(of: Array(rest.prefix { $0.depth > depth }), in: sql))
     }
   }
 
-  /// The synchronized columns that a text of SQL names, without those of the key. Any name counts, so that these may
-  /// be more than a rule depends on.
-  private func names(in text: SQLTokens) -> [FieldName] { names(of: text.tokens, in: text) }
+  /// Adds the synchronized columns of these names as a unit, without those of the key.
+  private mutating func addUnit(_ names: [String]) {
+    let columns = table.columns.filter { column in names.contains(where: column.isSameSQLName) }
+    guard !columns.isEmpty else { return }
+    add(.together(columns.map { FieldName($0) }.sorted { UTF8Order.precedes($0.text, $1.text) }))
+  }
 
-  private func names(of tokens: [SQLToken], in text: SQLTokens) -> [FieldName] {
-    var found: Set<FieldName> = []
-    var generated: Set<String> = []
+  /// The names in SQL, and those in the expressions of generated columns that it names. Any name counts, so that these
+  /// may be more than a rule depends on.
+  private func names(of tokens: [SQLToken], in text: SQLTokens) -> [String] {
+    var found: [String] = []
     var queue = tokens.compactMap(text.name)
     while let name = queue.popLast() {
-      if let column = table.columns.first(where: name.isSameSQLName) {
-        found.insert(FieldName(column))
-      } else if generated.insert(name.lowercased()).inserted {
-        queue += (generation(of: name) ?? []).compactMap(sql.name)
-      }
+      guard !found.contains(where: name.isSameSQLName) else { continue }
+      found.append(name)
+      queue += (generation(of: name) ?? []).compactMap(sql.name)
     }
-    return found.sorted { UTF8Order.precedes($0.text, $1.text) }
+    return found
   }
 
   /// The expression of a generated column; `nil` if there is no such column.
@@ -138,7 +198,7 @@ extension TableConstraints {
     }
     guard let keyword = definition.firstIndex(where: { $0.depth == 1 && sql.isWord($0, "AS") })
     else { return nil }
-    return definition[keyword...].filter { $0.depth > 1 }
+    return Array(definition[keyword...].dropFirst(2).prefix { $0.depth > 1 })
   }
 
   private func isName(_ token: SQLToken, _ name: String) -> Bool {
@@ -240,7 +300,7 @@ extension ReplicaTables {
   }
 
   /// What the space cannot check of the attached tables, in sentences for people.
-  func notices() throws -> [String] {
+  package func notices() throws -> [String] {
     let tables = try declarations()
     return try tables.flatMap {
       try TableConstraints(of: $0, among: tables, in: connection).notices

@@ -30,6 +30,8 @@ struct CommitDraft {
   }
 
   let limits: SyncLimits
+  /// States the values of records in unique indexes.
+  let claims: IndexClaims
   /// The number of changes of all parts.
   private(set) var changeCount = 0
   /// The number of messages that were stored.
@@ -48,11 +50,12 @@ struct CommitDraft {
   /// - Parameter store: Called with each message when it is complete. Each is that of a commit of its own: the number
   ///   of parts is known at the end only.
   init(
-    _ commit: SyncCommit, _ limits: SyncLimits,
+    _ commit: SyncCommit, _ limits: SyncLimits, _ claims: IndexClaims,
     _ store: @escaping (_ changeCount: Int, _ message: [UInt8]) throws -> Void
   ) {
     self.commit = commit
     self.limits = limits
+    self.claims = claims
     self.store = store
   }
 

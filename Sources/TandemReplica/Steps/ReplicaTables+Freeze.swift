@@ -66,7 +66,7 @@ extension ReplicaTables {
     let commit = SyncCommit(
       replica: state.replica, sequence: sequence, id: .random(using: &generator), base: base,
       changes: [])
-    let empty = CommitDraft(commit, limits) { changeCount, message in
+    let empty = CommitDraft(commit, limits, try indexClaims(schema)) { changeCount, message in
       try self.run(
         "INSERT INTO tandem_outbox (id, change_count, message) VALUES (?, ?, ?)",
         [.text(commit.id.description), .integer(Int64(changeCount)), .blob(message)])
@@ -228,7 +228,11 @@ extension ReplicaTables {
       if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
       return .unchanged
     }
-    switch try draft.add(change.verbs.map { SyncChange(key: syncKey, verb: $0) }) {
+    let changes = try change.verbs.map { verb in
+      SyncChange(
+        key: syncKey, verb: verb, claims: try draft.claims.claims(of: verb, syncKey, change.result))
+    }
+    switch try draft.add(changes) {
     case .tooLarge:
       try noteRow(syncKey, "the record is longer than \(draft.limits.maxRecordByteCount) bytes")
       return .stays

@@ -40,8 +40,16 @@ extension ReplicaTables {
     case .refused(let objections):
       state.sequence = pending.sequence
       try forgetWithdrawn()
+      // Another copy has declared an index, which the next commit knows.
+      let faults = try indexClaims(schema()).faults
+      let unclaimed = objections.filter {
+        $0.reason == .unclaimed && faults[FieldName($0.key.table)] == nil
+      }
+      if !unclaimed.isEmpty, state.pullNeed == .none || state.pullNeed == .changes {
+        state.pullNeed = .conflict
+      }
       try save(state)
-      let reverted = try reverted(objections, of: pending)
+      let reverted = try reverted(objections.filter { !unclaimed.contains($0) }, of: pending)
       try takeBack()
       try place(reverted)
     case .sequence(let last, nil) where try last == pending.sequence && hasWithdrawn():

@@ -254,11 +254,11 @@ extension OpenAPI {
     ("id", ##"{"type":"array","items":{"$ref":"#/components/schemas/value"}}"##),
     (
       "comparedColumns",
-      #"{"type":"array","minItems":1,"items":{"type":"object","required":["column"],"additionalProperties":false,"properties":{"column":{"type":"string"},"collation":{"enum":["BINARY","NOCASE","RTRIM"]},"affinity":{"enum":["TEXT","NUMERIC","INTEGER","REAL","BLOB"]}}}}"#
+      #"{"type":"array","minItems":1,"items":{"type":"object","required":["column"],"additionalProperties":false,"properties":{"column":{"type":"string"},"collation":{"enum":["BINARY","NOCASE","RTRIM"]},"affinity":{"enum":["TEXT","NUMERIC","INTEGER","REAL","BLOB"]},"as":{"type":"string"}}}}"#
     ),
     (
       "constraint",
-      ##"{"oneOf":[{"type":"object","required":["unique"],"additionalProperties":false,"properties":{"unique":{"$ref":"#/components/schemas/comparedColumns"}}},{"type":"object","required":["reference","table","columns"],"additionalProperties":false,"properties":{"reference":{"type":"array","minItems":1,"items":{"type":"string"}},"table":{"type":"string"},"columns":{"$ref":"#/components/schemas/comparedColumns"}}},{"type":"object","required":["together"],"additionalProperties":false,"properties":{"together":{"type":"array","minItems":1,"items":{"type":"string"}}}}]}"##
+      ##"{"oneOf":[{"type":"object","required":["unique"],"additionalProperties":false,"properties":{"unique":{"$ref":"#/components/schemas/comparedColumns"}}},{"type":"object","required":["index","sql","columns"],"additionalProperties":false,"properties":{"index":{"type":"string"},"sql":{"type":"string"},"columns":{"$ref":"#/components/schemas/comparedColumns"}}},{"type":"object","required":["reference","table","columns"],"additionalProperties":false,"properties":{"reference":{"type":"array","minItems":1,"items":{"type":"string"}},"table":{"type":"string"},"columns":{"$ref":"#/components/schemas/comparedColumns"}}},{"type":"object","required":["together"],"additionalProperties":false,"properties":{"together":{"type":"array","minItems":1,"items":{"type":"string"}}}}]}"##
     ),
     (
       "pendingConstraint",
@@ -274,7 +274,7 @@ extension OpenAPI {
     ),
     (
       "change",
-      ##"{"type":"object","required":["table","id"],"additionalProperties":false,"oneOf":[{"required":["insert"]},{"required":["update"]},{"required":["add"]},{"required":["delete"]}],"properties":{"table":{"type":"string"},"id":{"$ref":"#/components/schemas/id"},"insert":{"$ref":"#/components/schemas/fields"},"update":{"$ref":"#/components/schemas/fields"},"add":{"type":"object","additionalProperties":{"type":"integer"}},"delete":{"const":true}}}"##
+      ##"{"type":"object","required":["table","id"],"additionalProperties":false,"oneOf":[{"required":["insert"]},{"required":["update"]},{"required":["add"]},{"required":["delete"]}],"properties":{"table":{"type":"string"},"id":{"$ref":"#/components/schemas/id"},"insert":{"$ref":"#/components/schemas/fields"},"update":{"$ref":"#/components/schemas/fields"},"add":{"type":"object","additionalProperties":{"type":"integer"}},"delete":{"const":true},"claims":{"type":"object","maxProperties":1000,"additionalProperties":{"$ref":"#/components/schemas/id"}}}}"##
     ),
     (
       "record",

@@ -65,10 +65,15 @@ package struct SyncChange: Hashable, Sendable {
   package let key: SyncKey
   /// The change.
   package let verb: Verb
+  /// The values of the record afterwards in unique indexes (``SpaceConstraint/index(_:)``) that the change may change
+  /// them in, by the SQL of the index, in canonical form (``TandemRecords/FieldValue/canonical(_:)``). None: the index
+  /// does not have the record.
+  package let claims: [String: [FieldValue]]
 
-  package init(key: SyncKey, verb: Verb) {
+  package init(key: SyncKey, verb: Verb, claims: [String: [FieldValue]] = [:]) {
     self.key = key
     self.verb = verb
+    self.claims = claims
   }
 }
 

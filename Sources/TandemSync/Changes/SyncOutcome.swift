@@ -56,6 +56,8 @@ package struct SyncObjection: Hashable, Sendable {
     package static let needed = Reason(rawValue: "needed")
     /// No record has the value that the record refers to.
     package static let missingParent = Reason(rawValue: "missingParent")
+    /// Refused: the change does not state the value of the record in a unique index that it may change.
+    package static let unclaimed = Reason(rawValue: "unclaimed")
     /// Refused: the space has no such table.
     package static let unknownTable = Reason(rawValue: "unknownTable")
     /// Refused: the table has no such column.

@@ -71,6 +71,7 @@ extension SyncMessageReading {
     let start = cursor.index
     var key = KeyFields()
     var verb: SyncChange.Verb?
+    var claims: [String: [FieldValue]]?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "insert": try field.set(&verb, .insert(try reading.record()))
@@ -79,13 +80,29 @@ extension SyncMessageReading {
       case "delete":
         try reading.literalTrue()
         try field.set(&verb, .delete)
+      case "claims": try field.set(&claims, try reading.claims())
       default: try key.read(field, from: &reading)
       }
     }
     try checkRecordLength(from: start)
     return SyncChange(
       key: try key.key(start),
-      verb: try required(verb, "insert\", \"update\", \"add\" or \"delete", start))
+      verb: try required(verb, "insert\", \"update\", \"add\" or \"delete", start),
+      claims: claims ?? [:])
+  }
+
+  /// Reads the values of a record in unique indexes.
+  private mutating func claims() throws(TextFault) -> [String: [FieldValue]] {
+    var claims: [String: [FieldValue]] = [:]
+    try object { (reading, field) throws(TextFault) in
+      guard claims.count < SyncLimits.maxConstraintCount else {
+        throw TextFault(
+          .limitExceeded, "the change states more than \(SyncLimits.maxConstraintCount) values",
+          at: field.start)
+      }
+      try field.set(&claims[field.name], try reading.id())
+    }
+    return claims
   }
 
   private mutating func addends() throws(TextFault) -> Record {
@@ -148,6 +165,14 @@ extension SyncChange: JSONWritable {
       case .update(let fields): json.field("update", fields)
       case .add(let fields): json.field("add", fields)
       case .delete: json.field("delete", true)
+      }
+      guard !claims.isEmpty else { return }
+      json.field("claims") { json in
+        json.object { json in
+          for (sql, values) in claims.sorted(by: { UTF8Order.precedes($0.key, $1.key) }) {
+            json.field(sql, values)
+          }
+        }
       }
     }
   }

@@ -38,29 +38,42 @@ extension SyncMessageReading {
     var constraint: SpaceConstraint?
     var reference: [FieldName]?
     var table: FieldName?
-    var parents: [ComparedColumn]?
+    var others: [ComparedColumn]?
+    var index: String?
+    var sql: String?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "unique": try field.set(&constraint, .unique(try reading.comparedColumns()))
       case "together": try field.set(&constraint, .together(try reading.fieldNames()))
       case "reference": try field.set(&reference, try reading.fieldNames())
       case "table": try field.set(&table, FieldName(try reading.cursor.string()))
-      case "columns": try field.set(&parents, try reading.comparedColumns())
+      case "columns": try field.set(&others, try reading.comparedColumns())
+      case "index": try field.set(&index, try reading.cursor.string())
+      case "sql": try field.set(&sql, try reading.cursor.string())
       default: throw field.unknown()
       }
     }
-    guard reference != nil || table != nil || parents != nil else {
-      return try required(constraint, "unique\", \"reference\" or \"together", start)
+    let isReference = reference != nil || table != nil
+    let isIndex = index != nil || sql != nil
+    guard isReference || isIndex || others != nil else {
+      return try required(
+        constraint, "unique\", \"index\", \"reference\" or \"together", start)
     }
-    guard constraint == nil else {
+    guard constraint == nil, !(isReference && isIndex) else {
       throw TextFault(.malformed, "the object has the fields of two constraints", at: start)
     }
+    if isIndex {
+      return .index(
+        SpaceIndex(
+          name: try required(index, "index", start), sql: try required(sql, "sql", start),
+          columns: try required(others, "columns", start)))
+    }
     let columns = try required(reference, "reference", start)
-    let others = try required(parents, "columns", start)
-    guard columns.count == others.count else {
+    let parents = try required(others, "columns", start)
+    guard columns.count == parents.count else {
       throw TextFault(.malformed, "a reference has one column for each of the parent's", at: start)
     }
-    return .reference(columns, to: try required(table, "table", start), others)
+    return .reference(columns, to: try required(table, "table", start), parents)
   }
 
   private mutating func fieldNames() throws(TextFault) -> [FieldName] {
@@ -73,6 +86,7 @@ extension SyncMessageReading {
       var name: String?
       var collation: ComparedColumn.Collation?
       var affinity: ComparedColumn.Affinity?
+      var expression: String?
       try reading.object { (reading, field) throws(TextFault) in
         switch field.name {
         case "column": try field.set(&name, try reading.cursor.string())
@@ -84,11 +98,13 @@ extension SyncMessageReading {
           try field.set(
             &affinity,
             try reading.text("an affinity of SQLite") { ComparedColumn.Affinity(rawValue: $0) })
+        case "as": try field.set(&expression, try reading.cursor.string())
         default: throw field.unknown()
         }
       }
       return ComparedColumn(
-        FieldName(try required(name, "column", start)), collation ?? .binary, affinity ?? .blob)
+        FieldName(try required(name, "column", start)), collation ?? .binary, affinity ?? .blob,
+        as: expression)
     }
   }
 
@@ -112,6 +128,10 @@ extension SpaceConstraint: JSONWritable {
     json.object { json in
       switch self {
       case .unique(let columns): json.field("unique", columns)
+      case .index(let index):
+        json.field("index", index.name)
+        json.field("sql", index.sql)
+        json.field("columns", index.columns)
       case .together(let columns): json.field("together", columns.map(\.text))
       case .reference(let columns, let table, let parents):
         json.field("reference", columns.map(\.text))
@@ -128,6 +148,7 @@ extension ComparedColumn: JSONWritable {
       json.field("column", name.text)
       if collation != .binary { json.field("collation", collation.rawValue) }
       if affinity != .blob { json.field("affinity", affinity.rawValue) }
+      if let expression { json.field("as", expression) }
     }
   }
 }

@@ -228,7 +228,10 @@ extension SyncSession {
     failureCount = 0
     lostPartCount = 0
     certainCommit = nil
-    if case .refused(let objections) = outcome, !objections.isEmpty {
+    // The next commit has the changes that lack claims as well.
+    if case .refused(let objections) = outcome,
+      objections.contains(where: { $0.reason != .unclaimed })
+    {
       refusedCommitCount += 1
     } else {
       refusedCommitCount = 0
