@@ -112,12 +112,14 @@ extension ReplicaTables {
       PRIMARY KEY ("table", "column")) WITHOUT ROWID
     """,
     rulesCreation,
+    numbersCreation,
   ]
 
   /// The names of Tandem's tables for a replica, without those of single tables.
   static let tableNames = [
     "tandem_state", "tandem_outbox", "tandem_withdrawn", "tandem_staged", "tandem_conflicts",
     "tandem_rejected", "tandem_parked", "tandem_policies", "tandem_rules",
+    "tandem_numbers",
   ]
 
   /// The version of these tables. In files of the version before, the outbox has room for one part;

@@ -59,6 +59,12 @@ extension ReplicaTables {
     guard let base = state.revision, state.pullNeed == .none, try outboxSummary() == nil else {
       return false
     }
+    numbers = try storedNumbers(schema)
+    guard try !hasTakenNumbers(schema, numbers) else {
+      // The pull gives these rows other numbers.
+      try requirePull()
+      return false
+    }
     try addRoomForParts()
     let merging = try addingUnits(to: merging, schema)
     // A page that arrived before this commit cannot be applied after it.
@@ -246,7 +252,10 @@ extension ReplicaTables {
       if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
       return .unchanged
     }
-    switch try draft.add(change.verbs.map { SyncChange(key: syncKey, verb: $0) }) {
+    let changes = change.verbs.map { verb in
+      SyncChange(key: syncKey, verb: verb, revives: revives(syncKey, verb))
+    }
+    switch try draft.add(changes) {
     case .tooLarge:
       try noteRow(syncKey, "the record is longer than \(draft.limits.maxRecordByteCount) bytes")
       return .stays

@@ -17,6 +17,13 @@ package struct SyncKey: Sendable {
   }
 }
 
+extension SyncKey {
+  /// The value of a key that is one integer; `nil` for other keys.
+  package var number: Int64? {
+    if id.count == 1, case .integer(let number) = id[0] { number } else { nil }
+  }
+}
+
 extension SyncKey: Hashable {
   package static func == (first: SyncKey, second: SyncKey) -> Bool {
     UTF8Order.areEqual(first.table, second.table) && first.id == second.id
@@ -65,10 +72,15 @@ package struct SyncChange: Hashable, Sendable {
   package let key: SyncKey
   /// The change.
   package let verb: Verb
+  /// True for the insertion of a record that an edit brings back after another replica has deleted it. Only records
+  /// whose keys are numbers that SQLite chooses say so: any other insertion of a number that the space has given is
+  /// another record.
+  package let revives: Bool
 
-  package init(key: SyncKey, verb: Verb) {
+  package init(key: SyncKey, verb: Verb, revives: Bool = false) {
     self.key = key
     self.verb = verb
+    self.revives = revives
   }
 }
 

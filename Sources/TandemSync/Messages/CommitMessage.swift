@@ -71,6 +71,7 @@ extension SyncMessageReading {
     let start = cursor.index
     var key = KeyFields()
     var verb: SyncChange.Verb?
+    var revives: Bool?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "insert": try field.set(&verb, .insert(try reading.record()))
@@ -79,13 +80,17 @@ extension SyncMessageReading {
       case "delete":
         try reading.literalTrue()
         try field.set(&verb, .delete)
+      case "revives":
+        try reading.literalTrue()
+        try field.set(&revives, true)
       default: try key.read(field, from: &reading)
       }
     }
     try checkRecordLength(from: start)
     return SyncChange(
       key: try key.key(start),
-      verb: try required(verb, "insert\", \"update\", \"add\" or \"delete", start))
+      verb: try required(verb, "insert\", \"update\", \"add\" or \"delete", start),
+      revives: revives ?? false)
   }
 
   private mutating func addends() throws(TextFault) -> Record {
@@ -149,6 +154,7 @@ extension SyncChange: JSONWritable {
       case .add(let fields): json.field("add", fields)
       case .delete: json.field("delete", true)
       }
+      if revives { json.field("revives", true) }
     }
   }
 }
