@@ -51,6 +51,9 @@ struct EditLedger {
   /// was copied or replaced by a backup, or the space refused changes.
   private(set) var hasInexactCounts = false
 
+  /// The tables whose keys SQLite chooses. The key of a deletion may be that of another record later.
+  var numberedTables: Set<String> = []
+
   /// The number of edits.
   var count: Int { entries.count }
 
@@ -222,7 +225,8 @@ extension EditLedger {
         present.contains(edit) || recorded.contains(edit)
           || !entry.isAccepted && entry.overwriters.contains { entries[$0].kind == .deletion }
       case .deletion:
-        entry.isAccepted || !keys.contains(entry.key) || entry.step <= spaceLossStep
+        numberedTables.contains(entry.key.table)
+          || entry.isAccepted || !keys.contains(entry.key) || entry.step <= spaceLossStep
           || (recordedKeys[entry.key] ?? -1) >= entry.step
       }
     }

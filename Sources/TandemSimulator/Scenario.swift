@@ -66,7 +66,7 @@ struct Scenario {
     // The first numbers of close seeds are unlike each other only after mixing twice.
     random = SplitMix64(seed: random.next())
     self.seed = seed
-    variant = Int.random(in: 0..<SimulatedSchema.count, using: &random)
+    var variant = Int.random(in: 0..<SimulatedSchema.firstNumbered, using: &random)
     fileCount = [2, 2, 3, 3, 4, 5][Int.random(in: 0..<6, using: &random)]
     firstFileDriverCount = Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1
     stepCount = Int.random(in: 30...120, using: &random)
@@ -100,6 +100,12 @@ struct Scenario {
     self.limits = limits
     if accidents.contains(.recordLimit) { limits.maxRecordByteCount = maxRecordByteCount }
     spaceLimits = limits
+    // Drawn last, so that a seed has the scenario that it had before there were these schemas.
+    if Int.random(in: 0..<6, using: &random) == 0 {
+      variant = Int.random(
+        in: SimulatedSchema.firstNumbered..<SimulatedSchema.count, using: &random)
+    }
+    self.variant = variant
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left

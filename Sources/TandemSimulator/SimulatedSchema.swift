@@ -9,7 +9,9 @@ import TestRandom
 struct SimulatedSchema {
   /// The number of different schemas. It is bounded, so that databases can be used again: opening one
   /// takes longer than a whole scenario.
-  static let count = 48
+  static let count = 54
+  /// The number of the first schema with keys that SQLite chooses.
+  static let firstNumbered = 48
   /// The number of the first schema whose tables form three generations, with constraints of several
   /// kinds.
   private static let firstConstrained = 24
@@ -61,6 +63,10 @@ struct SimulatedSchema {
     /// True if the column `note` is not synchronized.
     let hasNote: Bool
     let granularity: ConflictGranularity
+    /// True if SQLite chooses the keys. A row has a `mark` of its own from the beginning.
+    var isNumbered = false
+    /// True if the parent is such a table. The column `wanted` has the mark of the row that is referred to.
+    var wantsMark = false
 
     /// The values of the column `code`.
     var codes: [FieldValue] {
@@ -82,7 +88,8 @@ struct SimulatedSchema {
     var synchronizedColumns: [String] {
       valueColumns + ["extra"] + (counts ? ["visits"] : []) + (codeIndex != nil ? ["code"] : [])
         + (trigger != nil ? ["size"] : []) + (hasRange ? ["low", "high"] : [])
-        + (parent != nil ? ["parent"] : [])
+        + (parent != nil ? ["parent"] : []) + (isNumbered ? ["mark"] : [])
+        + (wantsMark ? ["wanted"] : [])
     }
 
     /// The key of a number.
@@ -108,6 +115,12 @@ struct SimulatedSchema {
 
   /// The schema of a number below ``count``.
   init(variant: Int) {
+    let number = variant - SimulatedSchema.firstNumbered
+    self = number < 0 ? SimulatedSchema(assigned: variant) : SimulatedSchema(numbered: number)
+  }
+
+  /// A schema in which programs choose the keys.
+  private init(assigned variant: Int) {
     var random = SplitMix64(seed: 7_000 + variant)
     var tables: [Table] = []
     let isConstrained = variant >= SimulatedSchema.firstConstrained
@@ -165,6 +178,32 @@ struct SimulatedSchema {
         }))
   }
 
+  /// A schema with keys that SQLite chooses: a parent, its child, which is a tree in some, and a grandchild whose keys
+  /// are texts, as in most schemas.
+  private init(numbered number: Int) {
+    var tables: [Table] = []
+    let actions = ["CASCADE", "SET NULL", "RESTRICT"]
+    for place in 0..<3 {
+      let parent = place == 1 && number % 2 == 1 ? 1 : place - 1
+      var table = Table(
+        name: "t\(place)", keyKind: place < 2 ? .integer : .text, valueColumns: ["a"],
+        counts: false, codeIndex: (place + number) % 3 == 0 ? [.plain, .pair][number % 2] : nil,
+        isChecked: false, hasRange: place == 0 && number % 2 == 0,
+        parent: place == 0 ? nil : ("t\(parent)", "id", actions[(place + number) % 3]),
+        trigger: (place + number) % 4 == 3 ? .length : nil, hasNote: (place + number) % 3 == 1,
+        granularity: (place + number) % 5 == 4 ? .record : .field)
+      table.isNumbered = place < 2
+      table.wantsMark = place > 0
+      tables.append(table)
+    }
+    self.tables = tables
+    let rule: MergePolicy<Record> =
+      number < 3 ? .editBeatsDelete : .editBeatsDelete.then(.keepLocal)
+    merging = ReplicaMerging(
+      Dictionary(
+        uniqueKeysWithValues: tables.map { ($0.name, TableMerging(fields: [:], record: rule)) }))
+  }
+
   /// The statements that create the tables.
   var statements: [String] {
     ["CREATE TABLE clock (now INTEGER)", "INSERT INTO clock VALUES (0)"]
@@ -172,7 +211,8 @@ struct SimulatedSchema {
         var columns: [String]
         switch table.keyKind {
         case .text: columns = ["id TEXT PRIMARY KEY"]
-        case .integer: columns = ["id INTEGER PRIMARY KEY"]
+        case .integer:
+          columns = ["id INTEGER PRIMARY KEY" + (table.isNumbered ? " AUTOINCREMENT" : "")]
         case .composite: columns = ["id TEXT", "part INT"]
         }
         columns += table.valueColumns.map { "\($0) TEXT" }
@@ -191,6 +231,10 @@ struct SimulatedSchema {
         if let parent = table.parent {
           columns.append(
             "parent REFERENCES \(parent.name)(\(parent.column)) ON DELETE \(parent.action)")
+        }
+        if table.isNumbered { columns.append("mark TEXT") }
+        if table.wantsMark {
+          columns.append("wanted TEXT CHECK (parent IS NULL OR wanted NOT NULL)")
         }
         if table.hasRange { columns.append("CHECK (low <= high)") }
         if table.codeIndex == .pair { columns.append("UNIQUE (code, extra)") }
@@ -234,7 +278,8 @@ struct SimulatedSchema {
   var attachedTables: [AttachedTable] {
     tables.map { table in
       var attached = AttachedTable(
-        table.name, granularity: table.granularity, allowsAssignedKeys: true)
+        table.name, granularity: table.granularity, renumbers: table.isNumbered,
+        allowsAssignedKeys: true)
       if table.hasNote { attached.columns = table.synchronizedColumns }
       return attached
     }

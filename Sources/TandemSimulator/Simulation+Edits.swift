@@ -65,7 +65,7 @@ extension Simulation {
   private func runStatement(
     _ file: SimulatedFile, _ connection: DatabaseConnection, _ before: [(EditLedger.Cell, Int)]
   ) throws -> [(EditLedger.Cell, Int)] {
-    let (sql, parameters) = statement(pick(schema.tables), in: file)
+    let (sql, parameters) = try statement(pick(schema.tables), in: file, connection)
     do throws(DatabaseError) {
       try connection.run(sql, parameters)
     } catch {
@@ -86,7 +86,9 @@ extension Simulation {
     let open = try file.read { try $0.keptEdits(.conflicts) }
     guard !open.isEmpty else { return }
     let position = Int.random(in: 0..<open.count, using: &random)
-    let choice = pick([KeptEdit.Choice.local, .remote, .base])
+    // The versions that a lost history left have numbers that mean other records now.
+    let isLost = mayLoseCommits && schema.tables.contains(where: \.isNumbered)
+    let choice = pick(isLost ? [KeptEdit.Choice.remote] : [.local, .remote, .base])
     note("file \(file.number): conflict \(position) of \(open.count) is resolved by \(choice)")
     do {
       // As a program does, that is with foreign keys if it enforces them.
@@ -106,11 +108,14 @@ extension Simulation {
 
   /// A statement on a table.
   private func statement(
-    _ table: SimulatedSchema.Table, in file: SimulatedFile
-  ) -> (sql: String, parameters: [FieldValue]) {
+    _ table: SimulatedSchema.Table, in file: SimulatedFile, _ connection: DatabaseConnection
+  ) throws -> (sql: String, parameters: [FieldValue]) {
     let name = table.name
     let keys = 0..<scenario.keyCount
-    let key = table.key(Int.random(in: keys, using: &random))
+    var key = table.key(Int.random(in: keys, using: &random))
+    if table.isNumbered {
+      key = try pick(connection.rows("SELECT id FROM \(name) ORDER BY id", []) + [[.integer(0)]])
+    }
     let condition = table.keyColumns.map { "\($0) = ?" }.joined(separator: " AND ")
     func value() -> FieldValue {
       let edit = ledger.beginEdit(of: SyncKey(table: name, id: key), in: file.number, at: step)
@@ -128,8 +133,8 @@ extension Simulation {
     }
     switch Int.random(in: 0..<(table.hasRange || table.parent != nil ? 21 : 18), using: &random) {
     case 0..<4:
-      return insertion(
-        table, valueColumns, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), value)
+      return try insertion(
+        table, valueColumns, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), connection, value)
     case 4..<7: return ("UPDATE \(name) SET \(column) = ? WHERE \(condition)", [value()] + key)
     case 7:
       let list = valueColumns.map { "\($0) = ?" }.joined(separator: ", ")
@@ -156,8 +161,10 @@ extension Simulation {
         [.integer(Int64.random(in: 0...9, using: &random))] + key
       )
     case 19 where table.parent != nil:
+      let parent = try parent(of: table, connection)
       return (
-        "UPDATE OR IGNORE \(name) SET parent = ? WHERE \(condition)", [parent(of: table)] + key
+        "UPDATE OR IGNORE \(name) SET \(parent.map { "\($0.column) = ?" }.joined(separator: ", ")) "
+          + "WHERE \(condition)", parent.map(\.value) + key
       )
     case 12:
       guard table.codeIndex != nil else { break }
@@ -166,6 +173,9 @@ extension Simulation {
         [pick(table.codes)] + key
       )
     default:
+      if table.isNumbered {
+        return try insertion(table, valueColumns, key, "OR IGNORE", connection, value)
+      }
       let list = table.keyColumns.map { "\($0) = ?" }.joined(separator: ", ")
       return (
         "UPDATE OR \(pick(["IGNORE", "REPLACE"])) \(name) SET \(list) WHERE \(condition)",
@@ -177,11 +187,12 @@ extension Simulation {
 
   private func insertion(
     _ table: SimulatedSchema.Table, _ valueColumns: [String], _ key: [FieldValue],
-    _ conflict: String,
+    _ conflict: String, _ connection: DatabaseConnection,
     _ value: () -> FieldValue
-  ) -> (sql: String, parameters: [FieldValue]) {
-    var columns = table.keyColumns + valueColumns
-    var parameters = key + valueColumns.map { _ in value() }
+  ) throws -> (sql: String, parameters: [FieldValue]) {
+    var columns = (table.isNumbered ? ["mark"] : table.keyColumns) + valueColumns
+    var parameters = table.isNumbered ? [.text("m\(ledger.count)x\(step)")] : key
+    parameters += valueColumns.map { _ in value() }
     if table.counts {
       columns.append("visits")
       parameters.append(pick([.null, 0, 3]))
@@ -200,8 +211,9 @@ extension Simulation {
       parameters += [.integer(low), .integer(Int64.random(in: low...10, using: &random))]
     }
     if table.parent != nil {
-      columns.append("parent")
-      parameters.append(parent(of: table))
+      let parent = try parent(of: table, connection)
+      columns += parent.map(\.column)
+      parameters += parent.map(\.value)
     }
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     return (
@@ -210,12 +222,19 @@ extension Simulation {
     )
   }
 
-  /// A value by which a row may refer to one of the parent.
-  private func parent(of table: SimulatedSchema.Table) -> FieldValue {
+  /// Values by which a row may refer to one of the parent.
+  private func parent(
+    of table: SimulatedSchema.Table, _ connection: DatabaseConnection
+  ) throws -> [(column: String, value: FieldValue)] {
     guard let reference = table.parent, !chance(20),
       let parent = schema.tables.first(where: { $0.name == reference.name })
-    else { return .null }
-    if reference.column == "code" { return pick(parent.codes) }
-    return parent.key(Int.random(in: 0..<scenario.keyCount, using: &random))[0]
+    else { return [("parent", .null)] }
+    if table.wantsMark {
+      let rows = try connection.rows("SELECT id, mark FROM \(parent.name) ORDER BY id", [])
+      let row = pick(rows + [[.null, .null]])
+      return [("parent", row[0]), ("wanted", row[1])]
+    }
+    if reference.column == "code" { return [("parent", pick(parent.codes))] }
+    return [("parent", parent.key(Int.random(in: 0..<scenario.keyCount, using: &random))[0])]
   }
 }

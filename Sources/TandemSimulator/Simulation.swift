@@ -82,6 +82,7 @@ final class Simulation {
     self.pool = pool
     self.trace = trace
     schema = pool.schemas[scenario.variant]
+    ledger.numberedTables = Set(schema.tables.filter(\.isNumbered).map(\.name))
     random = scenario.random(ofStep: -1)
     var random = random
     let first = try pool.replica(scenario.variant)
@@ -263,7 +264,11 @@ extension Simulation {
         // A record that was made anew between two pages of a pull is a new row.
         if !notes.isEmpty {
           try tables.forEachStagedPage { page in
-            for change in page.changes where change.fields == nil { notes[change.key] = nil }
+            for change in page.changes where change.fields == nil {
+              notes[change.key] = nil
+              guard ledger.numberedTables.contains(change.key.table) else { continue }
+              notes = notes.filter { $0.key.table != change.key.table }
+            }
           }
         }
         var staged: [[FieldValue]] = []

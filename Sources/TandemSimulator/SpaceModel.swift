@@ -38,6 +38,8 @@ struct SpaceModel {
 
   private let granularities: [String: ConflictGranularity]
   private var columns: [String: Set<String>] = [:]
+  /// The tables whose keys SQLite chooses.
+  private var numberedTables: Set<String> = []
   private(set) var keyColumns: [String: [String]] = [:]
   private let limits: SyncLimits
   private(set) var states: [SyncKey: [State]] = [:]
@@ -60,6 +62,7 @@ struct SpaceModel {
     for table in tables {
       columns[table.name, default: []].formUnion(table.columns)
       keyColumns[table.name] = table.keyColumns
+      if table.isNumbered { numberedTables.insert(table.name) }
     }
     declareConstraints(of: tables)
   }
@@ -101,6 +104,11 @@ extension SpaceModel {
     let later = states.filter { $0.version > base }.map(\.fields)
     let present = states.last?.fields
     if case .insert(let fields) = change.verb {
+      if !change.revives, let last = numbers[FieldName(change.key.table)],
+        change.key.number ?? .max <= last
+      {
+        return .taken
+      }
       if let present { return present.hasSameStorage(as: fields) ? nil : .exists }
       return isUnclaimed(change) ? .unclaimed : nil
     }
@@ -130,6 +138,16 @@ extension SpaceModel {
       else { return isUnclaimed(change) ? .unclaimed : nil }
       return isChanged(name) ? .changed : .notAddable
     }
+  }
+
+  /// The highest number of any record that there has ever been.
+  var numbers: [FieldName: Int64] {
+    var numbers: [FieldName: Int64] = [:]
+    for key in states.keys where numberedTables.contains(key.table) {
+      let table = FieldName(key.table)
+      numbers[table] = max(numbers[table] ?? .min, key.number ?? .min)
+    }
+    return numbers
   }
 
   /// True if the space has all columns that a change names.
@@ -216,7 +234,7 @@ extension SpaceModel {
     } else if count != expected.count {
       return false
     }
-    return page.digest == digest
+    return page.digest == digest && page.numbers == (pull.asksForNumbers ? numbers : nil)
       && zip(page.changes, expected).allSatisfy { $0.isStored(as: $1.state) }
   }
 }

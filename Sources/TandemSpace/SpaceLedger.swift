@@ -37,6 +37,7 @@ package struct SpaceRecord: Hashable, Sendable {
 /// | change | conflict |
 /// |---|---|
 /// | insert | the record lives with other fields (`exists`) |
+/// | insert of a number that SQLite chose | the space gave it, or a higher one, unless it revives (`taken`) |
 /// | update, add, delete | the record does not live (`missing`), or was created after the base (`recreated`) |
 /// | update | a field that changed after the base has another value (`changed`) |
 /// | update, add | a field of the same unit changed after the base (`changed`), even to the same value |
@@ -163,13 +164,19 @@ package struct SpaceLedger {
   private let columns: [FieldName: Columns]
   private let horizon: Int
   private let limits: SyncLimits
+  private let numbers: [FieldName: Int64]
 
   /// The rules of a space with these tables, which has forgotten the changes up to the horizon.
-  package init(tables: [SpaceTable], horizon: Int, limits: SyncLimits) {
+  ///
+  /// - Parameter numbers: The highest number ever given in each table whose keys are numbers that SQLite chooses.
+  package init(
+    tables: [SpaceTable], horizon: Int, limits: SyncLimits, numbers: [FieldName: Int64] = [:]
+  ) {
     columns = Dictionary(
       tables.map { (FieldName($0.name), Columns($0)) }, uniquingKeysWith: { first, _ in first })
     self.horizon = horizon
     self.limits = limits
+    self.numbers = numbers
   }
 }
 
@@ -245,6 +252,7 @@ extension SpaceLedger {
     guard RecordEncoding.byteCount(of: change.key) <= SyncLimits.maxKeyByteCount else {
       return .invalidKey
     }
+    if columns.table.isNumbered, change.key.number == nil { return .invalidKey }
     guard let fields = change.fields else { return nil }
     guard columns.offsets(of: fields.layout).allSatisfy({ $0 != nil }) else {
       return .unknownColumn
@@ -264,6 +272,11 @@ extension SpaceLedger {
   ) -> Objection? {
     let live = old?.fields
     if case .insert(let fields) = change.verb {
+      if columns.table.isNumbered, !change.revives, let number = change.key.number,
+        let last = numbers[FieldName(columns.table.name)], number <= last
+      {
+        return .conflict(.taken)
+      }
       if let live { return live.hasSameStorage(as: fields) ? nil : .conflict(.exists) }
       return columns.isUnclaimed(change) ? .refusal(.unclaimed) : nil
     }

@@ -142,8 +142,10 @@ extension SpaceTables {
   ) throws -> SyncOutcome {
     let revision = SpaceRevision(
       epoch: state.head.epoch, version: state.head.version + 1, mark: mark)
-    let ledger = SpaceLedger(tables: state.tables, horizon: state.horizon, limits: limits)
     let indexes = try indexRules(state.tables)
+    let numbers = try numbers(of: state.tables)
+    let ledger = SpaceLedger(
+      tables: state.tables, horizon: state.horizon, limits: limits, numbers: numbers)
     var layout: RecordLayout?
     let verdict = try ledger.verdict(on: commit, as: revision.version) { key in
       var record = try record(key, expecting: layout)
@@ -172,6 +174,7 @@ extension SpaceTables {
         try write(edit)
       }
       if let answer { try write(answer, of: edits, state.tables) }
+      try note(numbersOf: edits, in: state.tables, above: numbers)
       for version in commit.overruled { try insertOverruled(version, in: revision) }
       try insertCounts(of: edits.lazy.map(\.key), in: revision.version)
       try insertHistory(revision, digest, commit, at: time)

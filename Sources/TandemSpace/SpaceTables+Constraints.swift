@@ -30,13 +30,13 @@ extension SpaceTables {
     "CREATE INDEX IF NOT EXISTS claim_stated ON claim (rule, key) WHERE side = 2"
 
   private var hasConstraints: Bool {
-    get throws { try connection.integer("PRAGMA user_version") ?? 0 >= SpaceTables.format }
+    get throws { try connection.integer("PRAGMA user_version") ?? 0 >= 2 }
   }
 
-  private func makeConstraintTables() throws {
+  func makeConstraintTables() throws {
     if try hasConstraints { return }
     for statement in Self.constraintSchema { try connection.execute(statement) }
-    try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
+    try connection.execute("PRAGMA user_version=2")
   }
 }
 

@@ -20,7 +20,8 @@ extension SpaceTables {
       SyncPage(
         revision: state.head, digest: state.digest,
         replica: try pull.replica.flatMap { try standing(of: $0) }, changes: changes,
-        next: next?.description))
+        next: next?.description,
+        numbers: pull.asksForNumbers ? try numbers(of: state.tables) : nil))
   }
 
   private func position(_ pull: SyncPull, _ state: SpaceState) throws(SyncRequestError)

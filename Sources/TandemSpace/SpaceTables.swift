@@ -19,9 +19,10 @@ package import TandemSync
 /// - `replica_name`: the names that people gave to replicas.
 /// - `part`: the parts of commits whose other parts have not arrived.
 /// - `rule` and `claim`: the constraints of the tables, and the values that records have under them.
+/// - `number`: the highest number that was ever given in each table whose keys are numbers that SQLite chooses.
 ///
 /// `change_count` and `replica_name` are for people. In files of earlier versions, they are missing until something is
-/// written to them, as `part`, `rule` and `claim` are in every file.
+/// written to them, as `part`, `rule`, `claim` and `number` are in every file.
 package struct SpaceTables {
   /// The connection with the open transaction.
   let connection: DatabaseConnection
@@ -38,9 +39,10 @@ package struct SpaceTables {
 // MARK: - The file
 
 extension SpaceTables {
-  /// The version of the tables that a file has from its first constraint on. Without constraints, it has version 1,
-  /// which earlier versions of this program read.
-  static let format: Int64 = 2
+  /// The version of the tables that a file has from its first table on whose keys SQLite chooses. Before, it has
+  /// version 2 from its first constraint on, and version 1 without constraints, which earlier versions of this program
+  /// read.
+  static let format: Int64 = 3
 
   /// Creates the tables in an empty file, with a new history.
   ///
@@ -241,8 +243,13 @@ extension SpaceTables {
           + "it: attach them first with an access token that may write")
     }
     if declared != state.tables { try store(declared) }
+    if declared.contains(where: \.isNumbered) { try makeNumberTable() }
     let knowsConstraints = tables.contains { $0.constraints != nil }
-    return declared.map { knowsConstraints ? $0.withConstraints : $0.withoutConstraints }
+    let knowsNumbers = tables.contains(where: \.isNumbered)
+    return declared.map {
+      let table = knowsNumbers ? $0 : $0.withoutNumbers
+      return knowsConstraints ? table.withConstraints : table.withoutConstraints
+    }
   }
 
   /// Stores the declaration of the tables.
@@ -275,6 +282,14 @@ extension SpaceTable {
           ? "the table \(name) merges whole records in the space; attach it with `granularity` \(name)=record"
           : "the table \(name) merges fields in the space; attach it without `granularity` \(name)=record"
       )
+    }
+    guard isNumbered == other.isNumbered else {
+      throw SyncRequestError(
+        .differentTables,
+        isNumbered
+          ? "SQLite chooses the keys of the table \(name) in the space; attach it with `renumbers` \(name)"
+          : "copies choose the keys of the table \(name) in the space by themselves; attach it without "
+            + "`renumbers` \(name), or attach all copies to a new space")
     }
     var columns = columns
     for column in other.columns {

@@ -487,6 +487,16 @@ struct SyncCommandTests: ShellSuite {
     ("attach a.db --space s --table '\"no:te\":title'", 1, "no table no:te"),
     ("attach a.db --space s --table '\"note'", 2, "--table takes a table"),
     ("attach a.db --space s --table real --policy n=counter", 1, "only integers are counted"),
+    (
+      "attach a.db --space s --table number", 1,
+      "attach it with --renumber number, and a new row whose number another device was quicker to give"
+    ),
+    (
+      "attach a.db --space s --table number --renumber number", 1,
+      "rebuild it first (tandem rekey DB --autoincrement), then attach it with --renumber"
+    ),
+    ("attach a.db --space s --table note --renumber nope", 2, "name the table by --table as well"),
+    ("attach a.db --space s --table note --renumber note", 1, "attach it without --renumber"),
     ("alter a.db --begin --end", 2, "give one of"), ("alter a.db --begin", 1, "is not attached"),
     ("alter a.db 'SELECT 1'", 1, "is not attached"),
     ("log", 2, "--space is missing"), ("log --space a.db", 1, "it is another database"),
@@ -510,6 +520,25 @@ struct SyncCommandTests: ShellSuite {
     ("rejected a.db --retry 1 --discard 1", 2, "choose one of"),
     ("detach a.db", 1, "is not attached"),
   ]
+
+  @Test("rows that get another number are printed, with --json too")
+  func renumbered() async throws {
+    let attached = try await shell(
+      """
+      sqlite3 a.db "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, v)" && cp a.db b.db && cp a.db c.db
+      for name in a b c; do
+        $tandem attach -q $name.db --space s.space --table t --renumber t || exit 3
+        sqlite3 $name.db "INSERT INTO t (v) VALUES ('$name')"
+      done
+      $tandem sync -q a.db; $tandem sync b.db; $tandem sync -q c.db --json; $tandem sync -q a.db
+      sqlite3 a.db 'SELECT * FROM t'
+      """)
+    #expect(attached.error.contains("tandem: b.db: renumbered: t 1 is 2 from now on\n"))
+    #expect(
+      attached.output.contains(
+        #"{"event":"renumbered","table":"t","from":1,"to":3}"#))
+    #expect(attached.output.hasSuffix("1|a\n2|b\n3|c\n"))
+  }
 
   @Test("a mistake changes nothing, and says what to do", arguments: mistakes)
   func mistake(command: String, status: Int32, words: String) async throws {

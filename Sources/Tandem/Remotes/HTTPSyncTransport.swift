@@ -51,7 +51,7 @@ struct HTTPSyncTransport: SyncRemote {
       .get, "/changes",
       [
         ("since", pull.since?.description), ("cursor", pull.cursor), ("limit", limit),
-        ("replica", pull.replica?.description),
+        ("replica", pull.replica?.description), ("numbers", pull.asksForNumbers ? "true" : nil),
       ])
     if response.head.status != 200 {
       guard case .gone(let gone) = try outcome(response) else { throw foreign(response.head) }

@@ -62,6 +62,15 @@ enum AttachCommand: Command {
         """,
       hint: { PolicyChoice.hint($0) }
     ) { PolicyChoice($0, allowsNone: false) }
+    static let renumber = ValueOption<String>(
+      "renumber", "TABLE", isRepeatable: true,
+      help: """
+        SQLite chooses the keys of this table, by INTEGER
+        PRIMARY KEY AUTOINCREMENT. If two copies give one
+        number, the row of the later one gets a new number, and
+        its references follow. All copies must say the same.
+        May be repeated.
+        """)
     static let allowAssignedKeys = Flag(
       "allow-assigned-keys",
       help:
@@ -87,7 +96,8 @@ enum AttachCommand: Command {
       The rows that exist are additions. Rows with the same key and content as in the space are
       recognized, so copies of one file can be attached one after the other.
 
-      Each table needs a primary key that no two copies give to different rows. The policies are
+      Each table needs a primary key that no two copies give to different rows, or --renumber. The
+      policies are
       kept in the file: counter adds the changes of both sides, text merges the edits of both sides,
       local and remote take the version of this file or of the space, maximum and minimum take the
       greater or the lesser value. Edits of different fields do not conflict, unless --granularity
@@ -101,7 +111,8 @@ enum AttachCommand: Command {
     options: [
       Option.space, Option.server, Option.tokenFile, Option.cacert, Option.insecureHTTP,
       Option.table, Option.granularity,
-      Option.policy, Option.allowAssignedKeys, Option.allowBlindSpots, Option.quiet,
+      Option.policy, Option.renumber, Option.allowAssignedKeys, Option.allowBlindSpots,
+      Option.quiet,
     ],
     examples: [
       "tandem attach notes.db --space shared.space --table note",
@@ -217,11 +228,16 @@ enum AttachCommand: Command {
     where !choices.contains(where: { $0.name.isSameSQLName(as: choice.table) }) {
       throw arguments.error("--granularity \(choice.table): name the table by --table as well")
     }
+    let renumbered = arguments.all(Option.renumber)
+    for name in renumbered where !choices.contains(where: { $0.name.isSameSQLName(as: name) }) {
+      throw arguments.error("--renumber \(name): name the table by --table as well")
+    }
     var tables = choices.map { choice in
       AttachedTable(
         choice.name, columns: choice.columns,
         granularity: granularities.last { $0.table.isSameSQLName(as: choice.name) }?.granularity
           ?? .field,
+        renumbers: renumbered.contains(where: choice.name.isSameSQLName),
         allowsAssignedKeys: arguments[Option.allowAssignedKeys],
         allowsBlindSpots: arguments[Option.allowBlindSpots])
     }

@@ -28,7 +28,9 @@ enum SyncCommand: Command {
         that was sent, and each page received or applied,
         {"event":"progress","stage":"sending|receiving|applying",
         "rows":N,"bytes":N,"share":S,"remainingSeconds":T}, with
-        S from 0 to 1, and both null while unknown; at the end
+        S from 0 to 1, and both null while unknown; for each row
+        that got another key {"event":"renumbered","table":T,
+        "from":N,"to":N}; at the end
         {"event":"end","revision":"EPOCH.VERSION","pushed":N,
         "pulled":N,"conflicts":N,"rejected":N,"pending":N}.
         N are numbers of changes for pushing and pushed, and of
@@ -122,9 +124,12 @@ enum SyncCommand: Command {
         let progress = { @Sendable in output.note($0) }
         let run =
           output.watches
-          ? try await replica.run(until: .forever, with: space, progress: progress, note)
+          ? try await replica.run(
+            until: .forever, with: space, progress: progress,
+            renumbered: { output.note(renumbered: $0) }, note)
           : try await replica.synchronize(
-            with: space, verifyingRows: verifiesRows, progress: progress, note)
+            with: space, verifyingRows: verifiesRows, progress: progress,
+            renumbered: { output.note(renumbered: $0) }, note)
         return try finish(run, database, output)
       }
     }
@@ -264,6 +269,33 @@ final class SyncOutput: Sendable {
       json.field("bytes", progress.byteCount)
       json.field("share", share.map { FieldValue.real($0) })
       json.field("remainingSeconds", remaining.map { FieldValue.real($0 / .seconds(1)) })
+    }
+  }
+
+  /// The most rows with another key that one pull prints as text.
+  private static let maxPrintedRowCount = 20
+
+  /// Shows the rows that got another key.
+  func note(renumbered: [RenumberedRow]) {
+    if printsJSON {
+      for row in renumbered {
+        printLine { json in
+          json.field("event", "renumbered")
+          json.field("table", row.table)
+          json.field("from", FieldValue.integer(row.former))
+          json.field("to", FieldValue.integer(row.present))
+        }
+      }
+    }
+    guard !isQuiet else { return }
+    for row in renumbered.prefix(Self.maxPrintedRowCount) {
+      TandemCLI.report(
+        "\(path): renumbered: \(row.table) \(row.former) is \(row.present) from now on")
+    }
+    let rest = renumbered.count - Self.maxPrintedRowCount
+    if rest > 0 {
+      TandemCLI.report(
+        "\(path): renumbered: \(Quantity.count(rest, "more row")) (--json lists all)")
     }
   }
 

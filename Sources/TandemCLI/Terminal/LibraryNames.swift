@@ -21,6 +21,7 @@ enum LibraryNames {
     "preview": MirrorCommand.Option.preview,
     "directory": MirrorCommand.Option.into,
     "granularity": AttachCommand.Option.granularity,
+    "renumbers": AttachCommand.Option.renumber,
     "allowsAssignedKeys": AttachCommand.Option.allowAssignedKeys,
     "allowsBlindSpots": AttachCommand.Option.allowBlindSpots,
     "allowsInsecureHTTP": AttachCommand.Option.insecureHTTP,
@@ -38,6 +39,7 @@ enum LibraryNames {
     "keptEdits(.rejected)": "tandem rejected",
     "keptEdits(.conflicts)": "tandem conflicts",
     "endSchemaChange()": "tandem alter DB --end",
+    "rekey": "tandem rekey DB --autoincrement",
   ]
 
   /// The spelling of a name; `nil` for a word that is no name of the library.

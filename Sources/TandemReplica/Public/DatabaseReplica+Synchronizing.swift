@@ -15,6 +15,8 @@ extension DatabaseReplica {
     public let conflictCount: Int
     /// The number of rejected changes in the file, older ones included.
     public let rejectedCount: Int
+    /// The rows that got another key, see ``AttachedTable/renumbers``.
+    public let renumbered: [RenumberedRow]
   }
 
   /// The number of failed requests in a row after which ``sync(with:verifyingRows:reporting:)`` gives up. It gives up earlier,
@@ -47,8 +49,11 @@ extension DatabaseReplica {
     with space: SyncSpace, verifyingRows verifiesRows: Bool = false,
     reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
   ) async throws -> Report {
-    let run = try await synchronize(with: space, verifyingRows: verifiesRows, report)
-    return try await self.report(of: run)
+    let renumbered = Mutex<[RenumberedRow]>([])
+    let run = try await synchronize(
+      with: space, verifyingRows: verifiesRows,
+      renumbered: { rows in renumbered.withLock { $0 += rows } }, report)
+    return try await self.report(of: run, renumbered.withLock { $0 })
   }
 
   /// Synchronizes until the file contains a revision of the space, which may not exist yet.
@@ -63,8 +68,11 @@ extension DatabaseReplica {
     with space: SyncSpace, upTo revision: SpaceRevision,
     reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
   ) async throws -> Report {
-    let run = try await run(until: .reached(revision), with: space, report)
-    let result = try await self.report(of: run)
+    let renumbered = Mutex<[RenumberedRow]>([])
+    let run = try await run(
+      until: .reached(revision), with: space,
+      renumbered: { rows in renumbered.withLock { $0 += rows } }, report)
+    let result = try await self.report(of: run, renumbered.withLock { $0 })
     guard result.revision.epoch == revision.epoch else {
       throw ReplicaError(
         .otherHistory,
@@ -85,13 +93,15 @@ extension DatabaseReplica {
   ///   - space: The space that the file is attached to.
   ///   - report: Called with each new state of the synchronization, in order, and with the error that led
   ///     to it, such as the reason why the space cannot be reached.
+  ///   - renumbered: Called with rows that got another key, see ``AttachedTable/renumbers``.
   /// - Throws: `CancellationError`; ``ReplicaError`` and `DatabaseError` if the file cannot be
   ///   synchronized.
   public func run(
     with space: SyncSpace,
-    reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
+    reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in },
+    renumbering renumbered: @escaping @Sendable ([RenumberedRow]) -> Void = { _ in }
   ) async throws {
-    let run = try await run(until: .forever, with: space, report)
+    let run = try await run(until: .forever, with: space, renumbered: renumbered, report)
     if let block = run.block { throw block }
     try Task.checkCancellation()
   }
@@ -125,7 +135,9 @@ extension DatabaseReplica {
   /// The report of a run that ended in step.
   ///
   /// - Throws: The reason why another run ended; `DatabaseError`; `CancellationError`.
-  private func report(of run: ReplicaRun) async throws -> Report {
+  private func report(
+    of run: ReplicaRun, _ renumbered: [RenumberedRow]
+  ) async throws -> Report {
     if let block = run.block { throw block }
     switch run.status {
     case .upToDate(let revision):
@@ -135,7 +147,7 @@ extension DatabaseReplica {
       }
       return Report(
         revision: revision, pushedCount: run.pushedCount, pulledCount: run.pulledCount,
-        conflictCount: conflictCount, rejectedCount: rejectedCount)
+        conflictCount: conflictCount, rejectedCount: rejectedCount, renumbered: renumbered)
     case .blocked(let block): throw ReplicaError(block)
     case .offline, .connecting, .pushing, .pulling, .verifying:
       throw run.cause
@@ -177,21 +189,26 @@ extension DatabaseReplica {
   ///   - verifiesRows: True to read all rows as well. If some differ from those of the space without having
   ///     been noted by a trigger, they are repaired.
   ///   - progress: Called after each commit that was accepted, and each page that was received or applied.
+  ///   - renumbered: Called with rows that got another key.
   ///   - report: Called with each new state, and with the error that led to it.
   package func synchronize(
     with space: SyncSpace, verifyingRows verifiesRows: Bool,
     progress: @escaping @Sendable (ReplicaProgress) -> Void = { _ in },
+    renumbered: @escaping @Sendable ([RenumberedRow]) -> Void = { _ in },
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
     let goal = SyncGoal.settled(maxFailureCount: DatabaseReplica.maxFailureCount)
-    var run = try await run(until: goal, with: space, progress: progress, report)
+    var run = try await run(
+      until: goal, with: space, progress: progress, renumbered: renumbered, report)
     while verifiesRows, run.block == nil, run.status.isAtRevision {
       report(.verifying, nil)
       if try await verifyRows() {
         report(run.status, nil)
         break
       }
-      run = try await self.run(until: goal, with: space, progress: progress, report).adding(run)
+      run = try await self.run(
+        until: goal, with: space, progress: progress, renumbered: renumbered, report
+      ).adding(run)
     }
     return run
   }
@@ -201,10 +218,12 @@ extension DatabaseReplica {
   ///
   /// - Parameters:
   ///   - progress: Called after each commit that was accepted, and each page that was received or applied.
+  ///   - renumbered: Called with rows that got another key.
   ///   - report: Called with each new state, and with the error that led to it.
   package func run(
     until goal: SyncGoal, with space: SyncSpace,
     progress: @escaping @Sendable (ReplicaProgress) -> Void = { _ in },
+    renumbered: @escaping @Sendable ([RenumberedRow]) -> Void = { _ in },
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
     // Pages are applied inside of a transaction, which must not wait for whoever shows the progress.
@@ -212,7 +231,7 @@ extension DatabaseReplica {
     return try await withThrowingTaskGroup { group in
       group.addTask { for await progressed in events { progress(progressed) } }
       defer { event.finish() }
-      let log = RunLog(report) { event.yield($0) }
+      let log = RunLog(report, renumbered) { event.yield($0) }
       return try await run(until: goal, space.remote, named: space.name, log)
     }
   }
@@ -264,14 +283,17 @@ private final class RunLog: Sendable {
 
   private let state = Mutex(State())
   private let report: @Sendable (SyncStatus, (any Error)?) -> Void
+  private let renumbered: @Sendable ([RenumberedRow]) -> Void
   /// Called with the progress of applying too.
   let progress: @Sendable (ReplicaProgress) -> Void
 
   init(
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void,
+    _ renumbered: @escaping @Sendable ([RenumberedRow]) -> Void,
     _ progress: @escaping @Sendable (ReplicaProgress) -> Void
   ) {
     self.report = report
+    self.renumbered = renumbered
     self.progress = progress
   }
 
@@ -316,7 +338,10 @@ private final class RunLog: Sendable {
       })
   }
 
-  func countPulled(_ count: Int) { state.withLock { $0.pulledCount += count } }
+  func note(applied: ReplicaApplyReport) {
+    state.withLock { $0.pulledCount += applied.writtenCount }
+    if !applied.renumbered.isEmpty { renumbered(applied.renumbered) }
+  }
 
   func run(endingWith status: SyncStatus? = nil, blockedBy block: ReplicaError? = nil) -> ReplicaRun
   {
@@ -397,10 +422,10 @@ private struct CountedReplica: SyncReplica {
   private static let lockPause = Duration.milliseconds(100)
 
   func perform(_ step: SyncStep) async throws -> SyncSummary {
-    let (summary, writtenCount) = try await waiting {
+    let (summary, applied) = try await waiting {
       try await replica.performAndReport(step, inSpaceNamed: log.spaceName, log.progress)
     }
-    log.countPulled(writtenCount)
+    if let applied { log.note(applied: applied) }
     return summary
   }
 

@@ -10,7 +10,7 @@ extension DatabaseReplica {
   ///
   /// - Parameters:
   ///   - tables: The tables to synchronize, at least one. Each needs a primary key that no two
-  ///     devices assign to different rows.
+  ///     devices assign to different rows, or ``AttachedTable/renumbers``.
   ///   - space: The space. Its name is kept in the file, see ``ReplicaStatus/space``.
   /// - Returns: What the space cannot check, in sentences for people: unique indexes that are partial or compute
   ///   their values, and foreign keys that rows of the file break.

@@ -71,12 +71,12 @@ extension DatabaseReplica {
   /// - Parameters:
   ///   - space: The name by which the file has to know its space; any if `nil`.
   ///   - progress: Called after each page that is applied.
-  /// - Returns: Also the number of rows that it wrote for other replicas.
+  /// - Returns: Also what it applied, if it did.
   /// - Throws: Also ``ReplicaError`` with code `otherSpace` if the file was attached to another space since.
   package func performAndReport(
     _ step: SyncStep, inSpaceNamed space: String? = nil,
     _ progress: @escaping @Sendable (ReplicaProgress) -> Void = { _ in }
-  ) async throws -> (summary: SyncSummary, writtenCount: Int) {
+  ) async throws -> (summary: SyncSummary, applied: ReplicaApplyReport?) {
     let decision = step == .apply ? try await decision() : nil
     do {
       return try await perform(step, decision, inSpaceNamed: space, progress)
@@ -93,7 +93,7 @@ extension DatabaseReplica {
     _ step: SyncStep, _ decision: EpochPolicy.Decision?, inSpaceNamed space: String?,
     _ progress: @escaping @Sendable (ReplicaProgress) -> Void,
     withoutTriggers: Bool = false
-  ) async throws -> (summary: SyncSummary, writtenCount: Int) {
+  ) async throws -> (summary: SyncSummary, applied: ReplicaApplyReport?) {
     try await write(rows: step.writesRows) { [merging, limits] tables in
       tables.progress = progress
       if let space { try tables.requireSpace(named: space) }
@@ -104,7 +104,7 @@ extension DatabaseReplica {
           step, merging, decision: decision, limits: limits, using: &generator)
       }
       let summary = withoutTriggers ? try tables.quietly(perform) : try perform()
-      return (summary, tables.applyReport?.writtenCount ?? 0)
+      return (summary, tables.applyReport)
     }
   }
 

@@ -34,6 +34,7 @@ struct PageApplication {
   /// - Parameter last: The last page.
   mutating func run(_ last: SyncPage) throws -> ReplicaApplyReport {
     try prepare()
+    report.renumbered = try renumber(before: last)
     let pageCount = try tables.stagedPageCount() + 1
     var (number, count) = (0, RowCount())
     func applyPage(_ page: SyncPage) throws {

@@ -21,7 +21,8 @@ struct RowStatements: Sendable {
   let deleteShadow: StatementText
   /// Sets a former version; the values follow the key.
   let replaceShadow: StatementText
-  /// Notes that there was no former version.
+  /// Notes that there was no former version. If the space had one until now, the entry is the real number 0 in place
+  /// of the integer: the row is no new record, but brings the former one back.
   let replaceShadowByAbsence: StatementText
   /// Copies a former version to those that were set aside.
   let setAside: StatementText
@@ -108,9 +109,12 @@ struct RowStatements: Sendable {
     replaceShadow = StatementText(
       "INSERT INTO \(shadowName) (\(kept)) VALUES (\(marks(0..<count)), 1) \(replacement)")
     let nulls = columns.map { _ in ", NULL" }.joined()
+    let existed = TableShadow.existed
     replaceShadowByAbsence = StatementText(
       """
-      INSERT INTO \(shadowName) (\(kept)) VALUES (\(marks(0..<keys.count))\(nulls), 0) \(replacement)
+      INSERT INTO \(shadowName) (\(kept)) VALUES (\(marks(0..<keys.count))\(nulls), 0.0)
+      ON CONFLICT (\(keys.sqlList)) DO UPDATE SET \(assigned.dropLast().map { "\($0), " }.joined())
+        \(existed) = CASE \(existed) WHEN 1 THEN 0.0 ELSE \(existed) END
       """)
     let copy = "INSERT OR REPLACE INTO \(asideName) SELECT * FROM \(shadowName)"
     setAllAside = StatementText(copy)

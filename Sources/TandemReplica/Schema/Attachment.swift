@@ -16,6 +16,10 @@ public struct AttachedTable: Hashable, Sendable {
   /// The unit of conflicts: records for a table whose fields must fit each other. All replicas of a
   /// space must choose the same.
   public var granularity: ConflictGranularity
+  /// True if SQLite chooses the keys, by INTEGER PRIMARY KEY AUTOINCREMENT. Two devices choose the same number for
+  /// different rows. The one that synchronizes later gives its row a new number, and its references follow. All
+  /// replicas of a space must choose the same.
+  public var renumbers: Bool
   /// True if the application itself chooses integer keys that no two devices choose.
   public var allowsAssignedKeys: Bool
   /// True if changes that no trigger can foresee are accepted. They are found later, by comparing
@@ -25,13 +29,14 @@ public struct AttachedTable: Hashable, Sendable {
   /// A table with all columns that can be written, and no allowances.
   public init(
     _ name: String, columns: [String]? = nil, policies: [String: FieldPolicy] = [:],
-    granularity: ConflictGranularity = .field, allowsAssignedKeys: Bool = false,
-    allowsBlindSpots: Bool = false
+    granularity: ConflictGranularity = .field, renumbers: Bool = false,
+    allowsAssignedKeys: Bool = false, allowsBlindSpots: Bool = false
   ) {
     self.name = name
     self.columns = columns
     self.policies = policies
     self.granularity = granularity
+    self.renumbers = renumbers
     self.allowsAssignedKeys = allowsAssignedKeys
     self.allowsBlindSpots = allowsBlindSpots
   }
@@ -222,10 +227,14 @@ private struct TableChoice {
           + suggestedKey)
     }
     try checkColumns(of: schema.primaryKey, "its primary key")
-    if facts.isIdentifiedByRowid, !choice.allowsAssignedKeys {
+    if choice.renumbers {
+      try checkNumbers(facts)
+    } else if facts.isIdentifiedByRowid, !choice.allowsAssignedKeys {
       throw unsuitable(
         "has the key \(schema.primaryKey[0]) INTEGER PRIMARY KEY, which SQLite numbers: two "
-          + "devices would give the same number to different rows; use a random key, such as "
+          + "devices would give the same number to different rows; attach it with `renumbers` "
+          + "\(schema.name), and a new row whose number another device was quicker to give gets another one, "
+          + "which a program does not notice that holds the number in memory; or use a random key, such as "
           + "\(suggestedKey), or allow assigned keys if the application chooses numbers that "
           + "no two devices choose (`allowsAssignedKeys`)")
     }
@@ -240,7 +249,30 @@ private struct TableChoice {
     }
     return SpaceTable(
       name: schema.name, columns: columns, keyColumns: schema.primaryKey,
-      granularity: choice.granularity)
+      granularity: choice.granularity, isNumbered: choice.renumbers)
+  }
+
+  /// Throws unless SQLite chooses the keys, and never the same one twice.
+  private func checkNumbers(_ facts: TableFacts) throws {
+    guard facts.isIdentifiedByRowid else {
+      throw unsuitable(
+        "has no INTEGER PRIMARY KEY, so that SQLite gives no numbers; attach it without `renumbers`"
+      )
+    }
+    let isReference = try connection.rows(
+      "SELECT 1 FROM pragma_foreign_key_list(?) WHERE \"from\" = ? COLLATE NOCASE",
+      [.text(schema.name), .text(schema.primaryKey[0])])
+    guard isReference.isEmpty else {
+      throw unsuitable(
+        "has a key that refers to another table, whose number it has; attach it without `renumbers` and with "
+          + "`allowsAssignedKeys`: the key follows the row that it refers to")
+    }
+    guard connection.hasAutoincrement(schema) else {
+      throw unsuitable(
+        "has an INTEGER PRIMARY KEY without AUTOINCREMENT, so that SQLite gives the number of a deleted row "
+          + "again, before other devices can notice; rebuild it first (`rekey`), then attach it with "
+          + "`renumbers`")
+    }
   }
 
   private var suggestedKey: String { "id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(16))))" }

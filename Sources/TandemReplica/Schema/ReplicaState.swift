@@ -101,12 +101,13 @@ extension ReplicaTables {
       PRIMARY KEY ("table", "column")) WITHOUT ROWID
     """,
     rulesCreation,
+    numbersCreation,
   ]
 
   /// The names of Tandem's tables for a replica, without those of single tables.
   static let tableNames = [
     "tandem_state", "tandem_outbox", "tandem_withdrawn", "tandem_staged", "tandem_kept",
-    "tandem_parked", "tandem_policies", "tandem_rules",
+    "tandem_parked", "tandem_policies", "tandem_rules", "tandem_numbers",
   ]
 
   /// The version of these tables. ``upgrade()`` takes over earlier ones.

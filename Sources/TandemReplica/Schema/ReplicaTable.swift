@@ -53,6 +53,12 @@ package final class ReplicaTable: Sendable {
       }
       return column.affinity
     }
+    if declaration.isNumbered, !connection.hasAutoincrement(schema) {
+      throw ReplicaError(
+        .schema,
+        "the table \(declaration.name) has lost AUTOINCREMENT, without which SQLite gives the number of a "
+          + "deleted row again; rebuild it with that (`rekey`), or detach the file")
+    }
     affinities = try declaration.columns.map(affinity)
     keyAffinities = try declaration.keyColumns.map(affinity)
     let defaults = try connection.defaults(of: schema.name, among: declaration.columns)
@@ -352,6 +358,9 @@ package struct ReplicaSchema: Sendable {
   var references: [String: [ForeignKey]] {
     Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
   }
+
+  /// The tables whose keys are numbers that SQLite chooses.
+  var numbered: [ReplicaTable] { tables.filter(\.declaration.isNumbered) }
 
   /// True if tables refer to themselves or, directly or not, to each other.
   var hasCycles: Bool {

@@ -15,6 +15,8 @@ package struct ReplicaApplyReport: Hashable, Sendable {
   package var openCount = 0
   /// The number of rows that were noted in `tandem_kept`.
   package var rejectedCount = 0
+  /// The rows that got another number.
+  package var renumbered: [RenumberedRow] = []
   /// True if the base is what the space has at the revision. Otherwise another pull is needed.
   package var hasEqualDigests = true
 }

@@ -59,6 +59,12 @@ extension ReplicaTables {
     guard let base = state.revision, state.pullNeed == .none, try outboxSummary() == nil else {
       return false
     }
+    numbers = try storedNumbers(schema)
+    guard try !hasTakenNumbers(schema, numbers) else {
+      // The pull gives these rows other numbers.
+      try requirePull()
+      return false
+    }
     let merging = try addingUnits(to: merging, schema)
     // A page that arrived before this commit cannot be applied after it.
     try discardStaged()
@@ -230,7 +236,8 @@ extension ReplicaTables {
     }
     let changes = try change.verbs.map { verb in
       SyncChange(
-        key: syncKey, verb: verb, claims: try draft.claims.claims(of: verb, syncKey, change.result))
+        key: syncKey, verb: verb, claims: try draft.claims.claims(of: verb, syncKey, change.result),
+        revives: revives(syncKey, verb))
     }
     switch try draft.add(changes) {
     case .tooLarge:

@@ -155,8 +155,10 @@ extension ReplicaTables {
     let continues =
       state.revision.map { $0.epoch == revision.epoch && $0.version + 1 == revision.version }
       ?? false
+    var numbers = try storedNumbers(schema)
     try forEachFrozenRecord(of: commit) { key, verbs in
       guard let table = schema.table(named: key.table) else { return }
+      numbers.note(key, in: table)
       let frozen = try frozen(table, key, verbs)
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
       if let record = frozen.record { state.digest.add(key, record, by: hasher) }
@@ -165,6 +167,7 @@ extension ReplicaTables {
       }
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
     }
+    try store(numbers)
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
     try emptyOutbox()
     try run("UPDATE tandem_kept SET reported_in = 0 WHERE reported_in <> 0", [])

@@ -26,7 +26,10 @@ extension ReplicaTables {
     default: return .complete
     }
     return .incomplete(
-      SyncPull(replica: state.replica, since: since, cursor: cursor, knownSequence: state.sequence))
+      SyncPull(
+        replica: state.replica, since: since, cursor: cursor, knownSequence: state.sequence,
+        asksForNumbers: try (knownSchema?.declarations ?? declarations()).contains(
+          where: \.isNumbered)))
   }
 
   /// True if the answer to a request is of use. It is late if a commit waits for its outcome, or if

@@ -40,6 +40,9 @@ package final class ReplicaTables {
   /// Called after each page that is applied.
   var progress: (ReplicaProgress) -> Void = { _ in }
 
+  /// The highest numbers that the space has given, by table, while a step makes a commit.
+  var numbers: [FieldName: Int64] = [:]
+
   /// The message of the commit that the last step made, if it has one.
   var frozenMessage: [UInt8]?
 

@@ -31,6 +31,15 @@ extension DatabaseConnection {
     return String(cString: collation)
   }
 
+  /// True if a table has an INTEGER PRIMARY KEY with AUTOINCREMENT.
+  package func hasAutoincrement(_ table: TableSchema) -> Bool {
+    guard table.primaryKey.count == 1 else { return false }
+    var isAutomatic: Int32 = 0
+    let result = sqlite3_table_column_metadata(
+      handle.pointer, "main", table.name, table.primaryKey[0], nil, nil, nil, nil, &isAutomatic)
+    return result == SQLITE_OK && isAutomatic != 0
+  }
+
   /// Registers the collation for UTF-16 databases, before there are statements: SQLite refuses to
   /// while any of them is being stepped through.
   func addUTF8Collation() throws(DatabaseError) {

@@ -92,6 +92,7 @@ enum OpenAPI {
       write("since", in: "query", "^[0-9a-f]{32}\\.[0-9]{1,16}\\.[0-9a-f]{16}$", to: &json)
     case .cursor: write("cursor", in: "query", nil, to: &json)
     case .replica: write("replica", in: "query", "^[0-9a-f]{32}$", to: &json)
+    case .numbers: write("numbers", in: "query", "^true$", to: &json)
     case .limit:
       json.object { json in
         json.field("name", "limit")
@@ -266,7 +267,7 @@ extension OpenAPI {
     ),
     (
       "table",
-      ##"{"type":"object","required":["name","key","columns","granularity"],"additionalProperties":false,"properties":{"name":{"type":"string"},"key":{"type":"array","items":{"type":"string"}},"columns":{"type":"array","items":{"type":"string"}},"granularity":{"enum":["field","record"]},"constraints":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/constraint"}},"pending":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/pendingConstraint"}}}}"##
+      ##"{"type":"object","required":["name","key","columns","granularity"],"additionalProperties":false,"properties":{"name":{"type":"string"},"key":{"type":"array","items":{"type":"string"}},"columns":{"type":"array","items":{"type":"string"}},"granularity":{"enum":["field","record"]},"numbered":{"const":true},"constraints":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/constraint"}},"pending":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/pendingConstraint"}}}}"##
     ),
     (
       "tables",
@@ -274,7 +275,7 @@ extension OpenAPI {
     ),
     (
       "change",
-      ##"{"type":"object","required":["table","id"],"additionalProperties":false,"oneOf":[{"required":["insert"]},{"required":["update"]},{"required":["add"]},{"required":["delete"]}],"properties":{"table":{"type":"string"},"id":{"$ref":"#/components/schemas/id"},"insert":{"$ref":"#/components/schemas/fields"},"update":{"$ref":"#/components/schemas/fields"},"add":{"type":"object","additionalProperties":{"type":"integer"}},"delete":{"const":true},"claims":{"type":"object","maxProperties":1000,"additionalProperties":{"$ref":"#/components/schemas/id"}}}}"##
+      ##"{"type":"object","required":["table","id"],"additionalProperties":false,"oneOf":[{"required":["insert"]},{"required":["update"]},{"required":["add"]},{"required":["delete"]}],"properties":{"table":{"type":"string"},"id":{"$ref":"#/components/schemas/id"},"insert":{"$ref":"#/components/schemas/fields"},"update":{"$ref":"#/components/schemas/fields"},"add":{"type":"object","additionalProperties":{"type":"integer"}},"delete":{"const":true},"revives":{"const":true},"claims":{"type":"object","maxProperties":1000,"additionalProperties":{"$ref":"#/components/schemas/id"}}}}"##
     ),
     (
       "record",
@@ -302,7 +303,7 @@ extension OpenAPI {
     ),
     (
       "page",
-      ##"{"type":"object","required":["revision","digest","changes"],"additionalProperties":false,"properties":{"revision":{"$ref":"#/components/schemas/revision"},"digest":{"$ref":"#/components/schemas/token"},"replica":{"$ref":"#/components/schemas/standing"},"changes":{"type":"array","items":{"$ref":"#/components/schemas/record"}},"next":{"type":"string"}}}"##
+      ##"{"type":"object","required":["revision","digest","changes"],"additionalProperties":false,"properties":{"revision":{"$ref":"#/components/schemas/revision"},"digest":{"$ref":"#/components/schemas/token"},"replica":{"$ref":"#/components/schemas/standing"},"changes":{"type":"array","items":{"$ref":"#/components/schemas/record"}},"next":{"type":"string"},"numbers":{"type":"object","additionalProperties":{"type":"integer"}}}}"##
     ),
     (
       "state",

@@ -7,7 +7,7 @@ package enum SyncRoute: String, CaseIterable, Sendable {
 
   /// A parameter in the query of a request.
   package enum Parameter: String, CaseIterable, Sendable {
-    case since, cursor, limit, replica
+    case since, cursor, limit, replica, numbers
   }
 
   /// The method.
@@ -36,7 +36,7 @@ package enum SyncRoute: String, CaseIterable, Sendable {
   /// The parameters that the request may have, each once.
   package var parameters: [Parameter] {
     switch self {
-    case .changes: [.since, .cursor, .limit, .replica]
+    case .changes: [.since, .cursor, .limit, .replica, .numbers]
     case .events: [.since]
     case .health, .metrics, .description, .spaces, .space, .tables, .commits: []
     }
@@ -182,9 +182,11 @@ package struct RoutedRequest: Sendable {
     let replica = try parameters.value(.replica, "a token of 32 hexadecimal digits") {
       SyncToken($0)
     }
+    let asksForNumbers = try parameters.value(.numbers, "true") { $0 == "true" ? true : nil }
     return .changes(
       SyncPull(
-        replica: replica, since: since, cursor: parameters[.cursor], maxChangeCount: limit ?? .max))
+        replica: replica, since: since, cursor: parameters[.cursor], maxChangeCount: limit ?? .max,
+        asksForNumbers: asksForNumbers ?? false))
   }
 }
 

@@ -18,6 +18,8 @@ package struct SpaceTable: Sendable {
   package let keyColumns: [String]
   /// The unit of conflicts.
   package let granularity: ConflictGranularity
+  /// True if SQLite chooses the keys, which are numbers: copies choose equal ones. All replicas declare the same.
+  package var isNumbered: Bool
   /// The rules that span rows or fields; `nil` from a program that knows none. A file declares those of its table,
   /// and a space has those of all files.
   package var constraints: [SpaceConstraint]?
@@ -26,12 +28,13 @@ package struct SpaceTable: Sendable {
 
   package init(
     name: String, columns: [String], keyColumns: [String], granularity: ConflictGranularity,
-    constraints: [SpaceConstraint]? = nil
+    isNumbered: Bool = false, constraints: [SpaceConstraint]? = nil
   ) {
     self.name = name
     self.columns = columns
     self.keyColumns = keyColumns
     self.granularity = granularity
+    self.isNumbered = isNumbered
     self.constraints = constraints
   }
 }
@@ -47,16 +50,24 @@ extension SpaceTable {
   /// This table for a program that may know no constraints.
   package var withoutConstraints: SpaceTable {
     var table = self
-    (table.constraints, table.pending) = (nil, [])
+    (table.constraints, table.pending, table.isNumbered) = (nil, [], false)
+    return table
+  }
+
+  /// This table for a program that may not know ``isNumbered``.
+  package var withoutNumbers: SpaceTable {
+    var table = self
+    table.isNumbered = false
     return table
   }
 }
 
 extension SpaceTable: Hashable {
-  /// Returns true if two tables have the same names, byte by byte and in the same order, the same granularity, and
-  /// the same constraints.
+  /// Returns true if two tables have the same names, byte by byte and in the same order, the same granularity, the
+  /// same kind of keys, and the same constraints.
   package static func == (first: SpaceTable, second: SpaceTable) -> Bool {
-    first.granularity == second.granularity && first.names == second.names
+    first.granularity == second.granularity && first.isNumbered == second.isNumbered
+      && first.names == second.names
       && first.constraints == second.constraints && first.pending == second.pending
   }
 

@@ -17,6 +17,13 @@ package struct SyncKey: Sendable {
   }
 }
 
+extension SyncKey {
+  /// The value of a key that is one integer; `nil` for other keys.
+  package var number: Int64? {
+    if id.count == 1, case .integer(let number) = id[0] { number } else { nil }
+  }
+}
+
 extension SyncKey: Hashable {
   package static func == (first: SyncKey, second: SyncKey) -> Bool {
     UTF8Order.areEqual(first.table, second.table) && first.id == second.id
@@ -69,11 +76,18 @@ package struct SyncChange: Hashable, Sendable {
   /// them in, by the SQL of the index, in canonical form (``TandemRecords/FieldValue/canonical(_:)``). None: the index
   /// does not have the record.
   package let claims: [String: [FieldValue]]
+  /// True for the insertion of a record that an edit brings back after another replica has deleted it. Only records
+  /// whose keys are numbers that SQLite chooses say so: any other insertion of a number that the space has given is
+  /// another record.
+  package let revives: Bool
 
-  package init(key: SyncKey, verb: Verb, claims: [String: [FieldValue]] = [:]) {
+  package init(
+    key: SyncKey, verb: Verb, claims: [String: [FieldValue]] = [:], revives: Bool = false
+  ) {
     self.key = key
     self.verb = verb
     self.claims = claims
+    self.revives = revives
   }
 }
 

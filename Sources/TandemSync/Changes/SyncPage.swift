@@ -1,4 +1,4 @@
-internal import TandemRecords
+package import TandemRecords
 
 /// A part of the changes that a space has after a revision.
 ///
@@ -17,16 +17,20 @@ package struct SyncPage: Hashable, Sendable {
   package let changes: [SyncRecordState]
   /// The position of the next page; `nil` for the last page. Only the space can interpret it.
   package let next: String?
+  /// The highest number that the space has ever given in each table whose keys are numbers that SQLite chooses;
+  /// `nil` if the request does not ask for them.
+  package let numbers: [FieldName: Int64]?
 
   package init(
     revision: SpaceRevision, digest: RecordDigest, replica: ReplicaStanding?,
-    changes: [SyncRecordState], next: String?
+    changes: [SyncRecordState], next: String?, numbers: [FieldName: Int64]? = nil
   ) {
     self.revision = revision
     self.digest = digest
     self.replica = replica
     self.changes = changes
     self.next = next
+    self.numbers = numbers
   }
 }
 
@@ -96,23 +100,26 @@ package struct SyncPull: Hashable, Sendable {
   /// The sequence of the replica's last commit that had an outcome when it asked. It is not sent: it
   /// shows whether an answer comes too late.
   package let knownSequence: Int
+  /// True to get ``SyncPage/numbers`` too. A client of an earlier version does not know them.
+  package let asksForNumbers: Bool
 
   package init(
     replica: SyncToken?, since: SpaceRevision?, cursor: String? = nil, maxChangeCount: Int = .max,
-    knownSequence: Int = 0
+    knownSequence: Int = 0, asksForNumbers: Bool = false
   ) {
     self.replica = replica
     self.since = since
     self.cursor = cursor
     self.maxChangeCount = maxChangeCount
     self.knownSequence = knownSequence
+    self.asksForNumbers = asksForNumbers
   }
 
   /// The request with another maximum number of changes.
   package func limited(to maxChangeCount: Int) -> SyncPull {
     SyncPull(
       replica: replica, since: since, cursor: cursor, maxChangeCount: maxChangeCount,
-      knownSequence: knownSequence)
+      knownSequence: knownSequence, asksForNumbers: asksForNumbers)
   }
 }
 

@@ -72,6 +72,7 @@ extension SyncMessageReading {
     var key = KeyFields()
     var verb: SyncChange.Verb?
     var claims: [String: [FieldValue]]?
+    var revives: Bool?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "insert": try field.set(&verb, .insert(try reading.record()))
@@ -81,6 +82,9 @@ extension SyncMessageReading {
         try reading.literalTrue()
         try field.set(&verb, .delete)
       case "claims": try field.set(&claims, try reading.claims())
+      case "revives":
+        try reading.literalTrue()
+        try field.set(&revives, true)
       default: try key.read(field, from: &reading)
       }
     }
@@ -88,7 +92,7 @@ extension SyncMessageReading {
     return SyncChange(
       key: try key.key(start),
       verb: try required(verb, "insert\", \"update\", \"add\" or \"delete", start),
-      claims: claims ?? [:])
+      claims: claims ?? [:], revives: revives ?? false)
   }
 
   /// Reads the values of a record in unique indexes.
@@ -166,6 +170,7 @@ extension SyncChange: JSONWritable {
       case .add(let fields): json.field("add", fields)
       case .delete: json.field("delete", true)
       }
+      if revives { json.field("revives", true) }
       guard !claims.isEmpty else { return }
       json.field("claims") { json in
         json.object { json in

@@ -9,6 +9,7 @@ extension SyncMessageReading {
     var replica: ReplicaStanding?
     var changes: [SyncRecordState]?
     var next: String?
+    var numbers: [FieldName: Int64]?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "revision": try field.set(&revision, try reading.revision())
@@ -16,13 +17,28 @@ extension SyncMessageReading {
       case "replica": try field.set(&replica, try reading.standing())
       case "changes": try field.set(&changes, try reading.states())
       case "next": try field.set(&next, try reading.cursor.string())
+      case "numbers": try field.set(&numbers, try reading.numbers())
       default: throw field.unknown()
       }
     }
     return SyncPage(
       revision: try required(revision, "revision", start),
       digest: try required(digest, "digest", start), replica: replica,
-      changes: try required(changes, "changes", start), next: next)
+      changes: try required(changes, "changes", start), next: next, numbers: numbers)
+  }
+
+  /// Reads a number for each of some tables.
+  private mutating func numbers() throws(TextFault) -> [FieldName: Int64] {
+    let start = cursor.index
+    var numbers: [FieldName: Int64] = [:]
+    let record = try record()
+    for (name, value) in zip(record.layout.names, record.values) {
+      guard case .integer(let number) = value else {
+        throw TextFault(.malformed, "the number of a table is no integer", at: start)
+      }
+      numbers[FieldName(name)] = number
+    }
+    return numbers
   }
 
   private mutating func standing() throws(TextFault) -> ReplicaStanding {
@@ -118,6 +134,16 @@ extension SyncPage: JSONWritable {
       if let replica { json.field("replica", replica) }
       json.field("changes", changes)
       if let next { json.field("next", next) }
+      guard let numbers else { return }
+      json.field("numbers") { json in
+        json.object { json in
+          for (name, number) in numbers.sorted(by: {
+            UTF8Order.precedes($0.key.text, $1.key.text)
+          }) {
+            json.field(name.text, FieldValue.integer(number))
+          }
+        }
+      }
     }
   }
 }

@@ -35,6 +35,7 @@ extension SyncMessageReading {
     var key: [String]?
     var columns: [String]?
     var granularity: ConflictGranularity?
+    var isNumbered: Bool?
     var constraints: [SpaceConstraint]?
     var pending: [PendingConstraint]?
     try object { (reading, field) throws(TextFault) in
@@ -46,6 +47,9 @@ extension SyncMessageReading {
         try field.set(
           &granularity,
           try reading.text("a granularity") { ConflictGranularity(rawValue: $0) })
+      case "numbered":
+        try reading.literalTrue()
+        try field.set(&isNumbered, true)
       case "constraints": try field.set(&constraints, try reading.constraints())
       case "pending": try field.set(&pending, try reading.pendingConstraints())
       default: throw field.unknown()
@@ -54,7 +58,8 @@ extension SyncMessageReading {
     var table = SpaceTable(
       name: try required(name, "name", start), columns: try required(columns, "columns", start),
       keyColumns: try required(key, "key", start),
-      granularity: try required(granularity, "granularity", start), constraints: constraints)
+      granularity: try required(granularity, "granularity", start), isNumbered: isNumbered ?? false,
+      constraints: constraints)
     table.pending = pending ?? []
     return table
   }
@@ -118,6 +123,7 @@ extension SpaceTable: JSONWritable {
       json.field("key", keyColumns)
       json.field("columns", columns)
       json.field("granularity", granularity.rawValue)
+      if isNumbered { json.field("numbered", true) }
       if let constraints { json.field("constraints", constraints) }
       if !pending.isEmpty { json.field("pending", pending) }
     }

@@ -1,0 +1,103 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// A row that got another key, because the space had given its number to a record of another replica.
+public struct RenumberedRow: Hashable, Sendable {
+  /// The name of the table.
+  public let table: String
+  /// The key that the row had.
+  public let former: Int64
+  /// The key that it has now.
+  public let present: Int64
+}
+
+// The highest number that the space has ever given in each table whose keys SQLite chooses, as far as the file knows.
+extension ReplicaTables {
+  static let numbersCreation =
+    "CREATE TABLE tandem_numbers (\"table\" TEXT PRIMARY KEY, highest INTEGER NOT NULL)"
+
+  func storedNumbers(_ schema: ReplicaSchema) throws -> [FieldName: Int64] {
+    guard !schema.numbered.isEmpty else { return [:] }
+    var numbers: [FieldName: Int64] = [:]
+    for row in try rows("SELECT \"table\", highest FROM tandem_numbers") {
+      guard case .text(let table) = row[0], case .integer(let number) = row[1] else {
+        throw ReplicaError.damaged("tandem_numbers", connection.path)
+      }
+      numbers[FieldName(table)] = number
+    }
+    return numbers
+  }
+
+  /// Replaces the highest numbers.
+  func store(_ numbers: [FieldName: Int64]) throws {
+    guard !numbers.isEmpty else { return }
+    try run("DELETE FROM tandem_numbers", [])
+    for (table, number) in numbers {
+      try run("INSERT INTO tandem_numbers VALUES (?, ?)", [.text(table.text), .integer(number)])
+    }
+  }
+
+  /// True if a row that the space does not have has a number that the space has given.
+  func hasTakenNumbers(_ schema: ReplicaSchema, _ numbers: [FieldName: Int64]) throws -> Bool {
+    try schema.numbered.contains { table in
+      guard let last = numbers[FieldName(table.name)] else { return false }
+      return try !rows("\(table.newRows(upTo: last)) LIMIT 1").isEmpty
+    }
+  }
+
+  /// The numbers of insertions that were taken out of their rows, and that the space has given since.
+  func keptNumbers(_ table: ReplicaTable, _ numbers: [FieldName: Int64]) throws -> [Int64] {
+    guard let last = numbers[FieldName(table.name)] else { return [] }
+    return try rows(
+      """
+      SELECT DISTINCT json_extract("key", '$[0]') AS number FROM tandem_kept
+      WHERE "table" = ? AND kind = 'edit' AND base IS NULL AND number <= ?
+      """, [.text(table.name), .integer(last)]
+    ).compactMap { if case .integer(let number) = $0[0] { number } else { nil } }
+  }
+
+  /// True if the insertion of a record brings it back after another replica has deleted it. All others have got
+  /// numbers that the space has not given.
+  func revives(_ key: SyncKey, _ verb: SyncChange.Verb) -> Bool {
+    guard case .insert = verb, let last = numbers[FieldName(key.table)], let number = key.number
+    else { return false }
+    return number <= last
+  }
+
+  /// Lets SQLite choose numbers from now on that the space has not given.
+  func raiseSequences(_ schema: ReplicaSchema, above numbers: [FieldName: Int64]) throws {
+    for table in schema.numbered {
+      guard let number = numbers[FieldName(table.name)] else { continue }
+      let values: [FieldValue] = [.integer(number), .text(table.schema.name)]
+      guard
+        try rows("SELECT 1 FROM main.sqlite_sequence WHERE seq >= ? AND name = ?", values).isEmpty
+      else { continue }
+      try run("UPDATE main.sqlite_sequence SET seq = ? WHERE name = ?", values)
+      guard connection.changeCount == 0 else { continue }
+      try run("INSERT INTO main.sqlite_sequence (seq, name) VALUES (?, ?)", values)
+    }
+  }
+}
+
+extension [FieldName: Int64] {
+  /// Takes note that the space has given a number.
+  mutating func note(_ key: SyncKey, in table: ReplicaTable) {
+    guard table.declaration.isNumbered, let number = key.number else { return }
+    let name = FieldName(table.name)
+    self[name] = Swift.max(self[name] ?? number, number)
+  }
+}
+
+extension ReplicaTable {
+  /// The query for the numbers of rows that the space never had, up to a number. A row that brings a deleted record
+  /// back is none of them: its entry in the shadow has a real number.
+  func newRows(upTo last: Int64) -> String {
+    let (key, existed) = (keyNames[0].sqlQuoted, TableShadow.existed)
+    return """
+      SELECT s.\(key) FROM \(shadow.name.sqlQuoted) AS s CROSS JOIN main.\(name.sqlQuoted) AS t
+        ON t.\(key) = s.\(key)
+      WHERE s.\(existed) = 0 AND typeof(s.\(existed)) = 'integer' AND s.\(key) <= \(last)
+      """
+  }
+}
