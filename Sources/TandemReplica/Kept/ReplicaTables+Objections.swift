@@ -125,6 +125,8 @@ extension ReplicaTables {
   func reason(
     _ error: DatabaseError, _ record: Record?, _ key: [FieldValue], _ table: ReplicaTable
   ) -> String {
+    // SQLITE_CONSTRAINT_FOREIGNKEY
+    if error.code.rawValue == 787 { return Self.reasonOfReference }
     guard error.isAboutUniqueness else { return error.message }
     let other = try? holder(error.message, record, key, table)
     return other ?? "another row has the same unique value (\(error.message))"
@@ -159,8 +161,11 @@ extension ReplicaTables {
   /// The error of a version that violates a deferred foreign key, which SQLite reports at the end of the
   /// transaction, without the row.
   func refusalOfReference(_ key: SyncKey) -> ReplicaError {
-    refusal(key, "it refers to a row that is not there, or other rows refer to it (FOREIGN KEY constraint failed)")
+    refusal(key, Self.reasonOfReference)
   }
+
+  private static let reasonOfReference =
+    "it refers to a row that is not there, or other rows refer to it (FOREIGN KEY constraint failed)"
 
   private func refusal(_ key: SyncKey, _ reason: String) -> ReplicaError {
     ReplicaError(
