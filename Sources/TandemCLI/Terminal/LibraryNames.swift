@@ -36,6 +36,7 @@ enum LibraryNames {
     "token": "--token-file of tandem attach, or the variable TANDEM_TOKEN",
     "server(_:space:)": "--server, --space",
     "rejections()": "tandem rejected",
+    "AttachedTable.columns": "--table TABLE:COLUMN,COLUMN",
     "conflicts()": "tandem conflicts",
     "endSchemaChange()": "tandem alter DB --end",
   ]
