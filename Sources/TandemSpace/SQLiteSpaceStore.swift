@@ -78,11 +78,13 @@ extension SQLiteSpaceStore {
     try await read(path: path) { try $0.history(maxCount: maxCount) }
   }
 
-  /// The tables of the space in a file, and its constraints with their numbers. Changes nothing.
+  /// The tables of the space in a file with their definitions, and its constraints with their numbers. Changes nothing.
   package static func constraints(
     path: String
   ) async throws -> (tables: [SpaceTable], rules: [SpaceRule]) {
-    try await read(path: path) { (try $0.state().tables, try $0.rules()) }
+    try await read(path: path) { space in
+      (try space.state().tables.map(space.defined), try space.rules())
+    }
   }
 
   private static func read<Value: Sendable>(

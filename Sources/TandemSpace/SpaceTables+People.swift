@@ -2,11 +2,12 @@ internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
-/// The tables that only people read.
+/// What only people read.
 extension SpaceTables {
   enum TableForPeople: String, CaseIterable {
     case changeCount = "change_count"
     case replicaName = "replica_name"
+    case columnDefinition = "column_definition"
 
     var definition: String {
       switch self {
@@ -18,6 +19,11 @@ extension SpaceTables {
         """
       case .replicaName:
         "CREATE TABLE IF NOT EXISTS replica_name (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID"
+      case .columnDefinition:
+        """
+        CREATE TABLE IF NOT EXISTS column_definition (
+          tab TEXT PRIMARY KEY, definitions TEXT NOT NULL) WITHOUT ROWID
+        """
       }
     }
   }
@@ -73,6 +79,56 @@ extension SpaceTables {
       try run(
         "INSERT OR REPLACE INTO replica_name VALUES (?, ?)",
         [.text(replica.description), .text(name)])
+    }
+  }
+
+  /// Stores how a replica that attaches defines the columns that nobody has defined yet.
+  func insertDefinitions(of tables: [SpaceTable], _ declared: [SpaceTable]) throws {
+    for table in tables where table.definitions != nil {
+      guard let known = declared.first(where: { FieldName($0.name) == FieldName(table.name) })
+      else { preconditionFailure("the tables of a request have been declared") }
+      let columns = Set((known.keyColumns + known.columns).map { FieldName($0) })
+      var definitions = try definitions(of: table.name)
+      let count = definitions.count
+      for definition in table.definitions ?? []
+      where columns.contains(definition.name)
+        && !definitions.contains(where: { $0.name == definition.name })
+      {
+        definitions.append(definition)
+      }
+      guard definitions.count > count else { continue }
+      try make(.columnDefinition)
+      try run(
+        "INSERT OR REPLACE INTO column_definition VALUES (?, ?)",
+        [
+          .text(table.name),
+          .text(String(decoding: SyncMessageWriter.bytes(definitions), as: UTF8.self)),
+        ])
+      let byteCount = try connection.integer(
+        "SELECT sum(length(CAST(definitions AS BLOB))) FROM column_definition")
+      guard byteCount ?? 0 <= SyncLimits.maxDeclarationByteCount else {
+        throw SyncRequestError(
+          .overLimit,
+          "the types, defaults and CHECKs of all columns of the space would need more than "
+            + "\(SyncLimits.maxDeclarationByteCount) bytes; attach fewer tables")
+      }
+    }
+  }
+
+  /// A table with the definitions of its columns.
+  func defined(_ table: SpaceTable) throws -> SpaceTable {
+    var defined = table
+    defined.definitions = try definitions(of: table.name)
+    return defined
+  }
+
+  /// How the first replica of each column of a table has defined it.
+  private func definitions(of table: String) throws -> [SpaceColumn] {
+    guard try has(.columnDefinition),
+      let row = try row("SELECT definitions FROM column_definition WHERE tab = ?", [.text(table)])
+    else { return [] }
+    return try decoded("the definitions of the table \(table)") { () throws(TextFault) in
+      try reader.definitions(Array((row[0].textValue ?? "").utf8))
     }
   }
 }

@@ -17,12 +17,13 @@ package import TandemSync
 /// - `overruled`: the versions of records that merges overruled, with the version of their commit.
 /// - `change_count`: the number of records that each commit changed, by table.
 /// - `replica_name`: the names that people gave to replicas.
+/// - `column_definition`: how the first replica of each column has defined it (``TandemSync/SpaceColumn``).
 /// - `part`: the parts of commits whose other parts have not arrived.
 /// - `rule` and `claim`: the constraints of the tables, and the values that records have under them.
 /// - `number`: the highest number that was ever given in each table whose keys are numbers that SQLite chooses.
 ///
-/// `change_count` and `replica_name` are for people. In files of earlier versions, they are missing until something is
-/// written to them, as `part`, `rule`, `claim` and `number` are in every file.
+/// `change_count`, `replica_name` and `column_definition` are for people. In files of earlier versions, they are missing
+/// until something is written to them, as `part`, `rule`, `claim` and `number` are in every file.
 package struct SpaceTables {
   /// The connection with the open transaction.
   let connection: DatabaseConnection
@@ -213,19 +214,19 @@ extension SpaceTables {
   ///
   /// - Parameter adds: False for a replica that may only read: it cannot add tables, columns and constraints.
   /// - Returns: The tables of the space, those of the replica included. They have no constraints if no table of the
-  ///   request has any, not even an empty list: an earlier version of this program sent it.
+  ///   request has any, not even an empty list: an earlier version of this program sent it. The same holds for
+  ///   definitions.
   /// - Throws: ``TandemSync/SyncRequestError`` with code `differentTables`, `overLimit` or `unauthorized`;
   ///   ``DatabaseError``. The transaction must then be rolled back.
   package func declare(_ tables: [SpaceTable], adds: Bool = true) throws -> [SpaceTable] {
     let state = try state()
     var declared = state.tables
-    for var table in tables {
+    for table in tables {
       if let place = declared.firstIndex(where: { $0.name.isSameSQLName(as: table.name) }) {
         declared[place] = try declared[place].joined(with: table)
       } else {
         try table.checkDeclaration()
-        (table.constraints, table.pending) = (nil, [])
-        declared.append(table)
+        declared.append(table.withoutConstraints)
       }
     }
     guard declared.count <= SyncLimits.maxTableCount else {
@@ -236,6 +237,7 @@ extension SpaceTables {
     if adds {
       try add(constraints, to: &declared)
       try settlePending(in: &declared)
+      try insertDefinitions(of: tables, declared)
     } else if declared != state.tables || !constraints.isEmpty {
       throw SyncRequestError(
         .unauthorized,
@@ -246,9 +248,11 @@ extension SpaceTables {
     if declared.contains(where: \.isNumbered) { try makeNumberTable() }
     let knowsConstraints = tables.contains { $0.constraints != nil }
     let knowsNumbers = tables.contains(where: \.isNumbered)
-    return declared.map {
-      let table = knowsNumbers ? $0 : $0.withoutNumbers
-      return knowsConstraints ? table.withConstraints : table.withoutConstraints
+    let knowsDefinitions = tables.contains { $0.definitions != nil }
+    return try declared.map { table in
+      var answer = knowsNumbers ? table : table.withoutNumbers
+      answer = knowsConstraints ? answer.withConstraints : answer.withoutConstraints
+      return knowsDefinitions ? try defined(answer) : answer
     }
   }
 

@@ -132,7 +132,8 @@ struct SyncCommandTests: ShellSuite {
     #expect(
       json.hasSuffix(
         #".1","pending":0,"conflicts":0,"rejected":0,"tables":[{"name":"note","key":["id"],"#
-          + #""columns":["title","likes"],"policies":{},"pending":0,"nullKeys":0}]}"# + "\n"),
+          + #""columns":["title","likes"],"policies":{},"pending":0,"nullKeys":0}],"notices":[]}"#
+          + "\n"),
       "\(json)")
     try await shell("sqlite3 b.db \"UPDATE note SET likes = 9 WHERE id = 'plan'\"")
     #expect(try await state("b.db").contains(#""state":"pending""#))

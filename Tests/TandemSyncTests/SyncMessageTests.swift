@@ -395,11 +395,21 @@ struct MessageRandom {
 
   mutating func tables() -> [SpaceTable] {
     (0..<count()).map { _ in
-      SpaceTable(
+      var table = SpaceTable(
         name: text(), columns: (0..<count()).map { _ in text() },
         keyColumns: (0..<count()).map { _ in text() },
         granularity: ConflictGranularity.allCases.randomElement(using: &generator) ?? .field)
+      if Bool.random(using: &generator) { table.definitions = (0..<count()).map { _ in column() } }
+      return table
     }
+  }
+
+  private mutating func column() -> SpaceColumn {
+    SpaceColumn(
+      FieldName(text()), type: text(), isStrict: Bool.random(using: &generator),
+      isRequired: Bool.random(using: &generator),
+      defaultText: Bool.random(using: &generator) ? text() : nil,
+      checks: (0..<count()).map { _ in text() })
   }
 
   mutating func spaceState() -> SpaceState {

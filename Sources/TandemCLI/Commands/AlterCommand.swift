@@ -83,6 +83,7 @@ enum AlterCommand: Command {
           })
       }
       let before = try await replica.declarations()
+      let notices = try await replica.status().notices
       if begins {
         try await replica.beginSchemaChange()
         return ["can be changed; then: tandem alter \(path) --end"]
@@ -93,8 +94,9 @@ enum AlterCommand: Command {
         try await replica.changeSchema(by: statements)
       }
       let changes = changes(from: before, to: try await replica.declarations())
+      let status = try await replica.status()
       return (changes.isEmpty ? ["is attached with the same columns as before"] : changes)
-        + (try await replica.status().voidPolicyLines(path))
+        + status.voidPolicyLines(path) + status.notices.filter { !notices.contains($0) }
     }
     if !arguments[Option.quiet] {
       for report in reports { TandemCLI.report("\(path): \(report)") }

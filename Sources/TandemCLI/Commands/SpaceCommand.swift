@@ -13,8 +13,9 @@ enum SpaceCommand: Command {
     name: "space",
     summary: "Show the tables of a space and its constraints, or drop one.",
     discussion: """
-      Shows the tables of a space with their keys and columns, and below each table its constraints,
-      with their numbers. The space refuses commits that would break a constraint. A constraint that
+      Shows the tables of a space with their keys and columns, as the first copy that had them declared
+      them. Other copies may declare other types, and their users are told. Below each table are its
+      constraints, with their numbers. The space refuses commits that would break a constraint. A constraint that
       records broke when a copy declared it is pending: it holds as soon as the records satisfy
       it, and nothing is checked until then. At most five records that break it are named.
 
@@ -45,16 +46,32 @@ enum SpaceCommand: Command {
     let space = try await SQLiteSpaceStore.constraints(path: path)
     for table in space.tables {
       try OutputStream.printLines(
-        [line(table)]
+        [line(table)] + checks(table)
           + space.rules.filter { $0.table == FieldName(table.name) }.map { line($0, table) })
     }
     return ExitStatus.success
   }
 
   private static func line(_ table: SpaceTable) -> String {
-    let columns = table.columns.isEmpty ? "" : ": \(table.columns.joined(separator: ", "))"
+    func list(_ names: [String]) -> String {
+      names.map { name in
+        let definition = table.definitions?.first { $0.name == FieldName(name) }
+        return ([name] + (definition?.words ?? [])).joined(separator: " ")
+      }.joined(separator: ", ")
+    }
+    let columns = table.columns.isEmpty ? "" : ": \(list(table.columns))"
     let unit = table.granularity == .record ? "; records merge as a whole" : ""
-    return "\(table.name)(\(table.keyColumns.joined(separator: ", ")))\(columns)\(unit)"
+    return "\(table.name)(\(list(table.keyColumns)))\(columns)\(unit)"
+  }
+
+  /// The rules of one row, which copies check themselves.
+  private static func checks(_ table: SpaceTable) -> [String] {
+    var lines: [String] = []
+    for check in (table.definitions ?? []).flatMap(\.checks).map({ "     CHECK (\($0))" })
+    where !lines.contains(check) {
+      lines.append(check)
+    }
+    return lines
   }
 
   private static func line(_ rule: SpaceRule, _ table: SpaceTable) -> String {
@@ -64,5 +81,13 @@ enum SpaceCommand: Command {
     }
     let records = pending.records.map { "(\($0.keyText))" }.joined(separator: ", ")
     return "\(line); pending, broken by \(records)"
+  }
+}
+
+extension SpaceColumn {
+  /// The words behind the name of the column.
+  fileprivate var words: [String] {
+    [type, isStrict ? "(STRICT)" : "", isRequired ? "NOT NULL" : ""].filter { !$0.isEmpty }
+      + (defaultText.map { ["DEFAULT \($0)"] } ?? [])
   }
 }

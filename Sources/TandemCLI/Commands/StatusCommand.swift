@@ -11,7 +11,8 @@ enum StatusCommand: Command {
       "replica":ID,"space":NAME,"revision":"EPOCH.VERSION",
       "pending":N,"conflicts":N,"rejected":N,
       "tables":[{"name":T,"key":[COLUMN],"columns":[COLUMN],
-      "policies":{COLUMN:POLICY},"pending":N,"nullKeys":N}]},
+      "policies":{COLUMN:POLICY},"pending":N,"nullKeys":N}],
+      "notices":[TEXT]},
       and "reason":TEXT if it is blocked. The revision is null
       before the first synchronization.
       """)
@@ -26,6 +27,8 @@ enum StatusCommand: Command {
         rejected   changes could not be synchronized: see tandem rejected
         conflicts  conflicts are open: see tandem conflicts
         blocked    the space cannot be read, or tandem sync needs help: see the reason
+
+      Below the tables stands what this file and the first copy of each column define differently, such as types.
 
       Rows with NULL in their primary key are not synchronized. The line of the table counts them, and so
       does "nullKeys" of each table in --json.
@@ -95,6 +98,7 @@ extension ReplicaStatus {
           }
         }
       }
+      json.field("notices", notices.map(LibraryNames.replaced))
     }
   }
 
@@ -116,7 +120,7 @@ extension ReplicaStatus {
           + (table.nullKeyCount == 0
             ? ""
             : "; \(Quantity.count(table.nullKeyCount, "row")) not synchronized, with a NULL key")
-      }
+      } + notices.map { "\("notice".padded(to: 11))\(LibraryNames.replaced(in: $0))" }
   }
 }
 

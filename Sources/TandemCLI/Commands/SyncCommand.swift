@@ -130,7 +130,7 @@ enum SyncCommand: Command {
           : try await replica.synchronize(
             with: space, verifyingRows: verifiesRows, progress: progress,
             renumbered: { output.note(renumbered: $0) }, note)
-        return try finish(run, database, output)
+        return try finish(run, database, output, known: before.notices)
       }
     }
   }
@@ -154,12 +154,19 @@ enum SyncCommand: Command {
   }
 
   /// Reports the end of a run, also of one that was cancelled, and returns the exit status.
+  ///
+  /// - Parameter known: The notices that the file had before. They were reported then.
   private static func finish(
-    _ run: ReplicaRun, _ database: Database, _ output: SyncOutput
+    _ run: ReplicaRun, _ database: Database, _ output: SyncOutput, known: [String]
   ) throws -> Int32 {
     // Without waiting, because the task may be cancelled.
     let status = try database.read { try ReplicaTables($0.connection).status() }
     output.progress.finish()
+    if !output.isQuiet {
+      for notice in status.notices where !known.contains(notice) {
+        TandemCLI.report("\(output.path): \(notice)")
+      }
+    }
     if let reason = run.block { output.noteBlock("\(reason)") }
     try output.writeEnd(of: run, status)
     if let reason = run.block {

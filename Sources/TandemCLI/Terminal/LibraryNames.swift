@@ -38,6 +38,7 @@ enum LibraryNames {
     "server(_:space:)": "--server, --space",
     "keptEdits(.rejected)": "tandem rejected",
     "keptEdits(.conflicts)": "tandem conflicts",
+    "AttachedTable.columns": "--table TABLE:COLUMN,COLUMN",
     "endSchemaChange()": "tandem alter DB --end",
     "rekey": "tandem rekey DB --autoincrement",
   ]

@@ -12,8 +12,9 @@ extension DatabaseReplica {
   ///   - tables: The tables to synchronize, at least one. Each needs a primary key that no two
   ///     devices assign to different rows, or ``AttachedTable/renumbers``.
   ///   - space: The space. Its name is kept in the file, see ``ReplicaStatus/space``.
-  /// - Returns: What the space cannot check, in sentences for people: unique indexes that are partial or compute
-  ///   their values, and foreign keys that rows of the file break.
+  /// - Returns: Sentences for people. They name what the space cannot check: unique indexes that are partial or compute
+  ///   their values, and foreign keys that rows of the file break; synchronized columns that triggers of other tables
+  ///   write; and what other copies define differently (``ReplicaStatus/notices``).
   /// - Throws: ``ReplicaError`` with code `alreadyAttached` or `unsuitable`, which names the table
   ///   and the remedy; `SyncRequestError` with code `differentTables` if the space has other tables of
   ///   these names, and other errors if the space cannot be reached; `DatabaseError`. The file is unchanged

@@ -57,6 +57,9 @@ public struct ReplicaStatus: Hashable, Sendable {
   /// The policies of columns that a table no longer has, such as `note.likes=counter`. If a column was
   /// renamed, its new name needs the policy.
   public let voidPolicies: [String]
+  /// What this file and the first copy of each column define differently, in sentences for people: types, `NOT NULL`,
+  /// `CHECK` and defaults, as the last synchronization found them. Rows that a table cannot have are rejected changes.
+  public let notices: [String]
 
   /// The number of rows of all tables that wait.
   public var pendingCount: Int { tables.reduce(0) { $0 + $1.pendingCount } }
@@ -82,7 +85,7 @@ extension ReplicaTables {
             pendingCount: (try? pendingCount(table, mayHaveDroppedEdits: false)) ?? 0,
             nullKeyCount: (try? nullKeyCount(table)) ?? 0)
         }, conflictCount: try openCount(.conflicts), rejectedCount: try openCount(.rejected),
-        voidPolicies: [])
+        voidPolicies: [], notices: try definitionNotices())
     }
   }
 
@@ -109,7 +112,7 @@ extension ReplicaTables {
             mayHaveDroppedEdits: table.mayHaveDroppedEdits),
           nullKeyCount: try nullKeyCount(table.declaration))
       }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount,
-      voidPolicies: try voidPolicies())
+      voidPolicies: try voidPolicies(), notices: try definitionNotices())
   }
 
   /// The rules that the file keeps, by the names of tables and columns.

@@ -37,6 +37,8 @@ struct ForeignTriggers {
   let areFired: Bool
   /// True if the text of one cannot be read: then no trigger runs.
   let areUnreadable: Bool
+  /// The columns of other synchronized tables that they update.
+  let derivedColumns: [(trigger: String, table: String, column: String)]
   /// Those that do not run.
   fileprivate let silenced: [Trigger]
   /// The first of these and all that were created after it, those of Tandem too, in the order of their creation. SQLite
@@ -66,7 +68,7 @@ struct ForeignTriggers {
       tables.contains { $0.name.isSameSQLName(as: trigger.table) }
     }
     guard !triggers.isEmpty, !areUnreadable else {
-      (areOnTables, areFired, silenced, following) = (false, false, [], [])
+      (areOnTables, areFired, derivedColumns, silenced, following) = (false, false, [], [], [])
       return
     }
     let followers = try replica.schema().foreignKeys.filter {
@@ -74,6 +76,13 @@ struct ForeignTriggers {
     }
     let writes = replica.connection.triggerWrites(
       of: tables.flatMap(\.writingStatements) + followers.flatMap(\.actionStatements))
+    derivedColumns = triggers.filter(isSynchronized).flatMap { trigger in
+      tables.filter { !$0.name.isSameSQLName(as: trigger.table) }.flatMap { table in
+        let columns = writes[trigger.name.lowercased()]?.columns[table.name.lowercased()] ?? []
+        return table.columnNames.filter { columns.contains($0.lowercased()) }
+          .map { (trigger.name, table.name, $0) }
+      }
+    }
     var silencedNames = Set(
       triggers.filter { trigger in
         guard let writes = writes[trigger.name.lowercased()] else {

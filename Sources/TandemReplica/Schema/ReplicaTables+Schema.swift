@@ -390,13 +390,6 @@ extension ReplicaState.PullNeed {
 }
 
 extension SpaceTable {
-  /// This table without its rules.
-  fileprivate var withoutConstraints: SpaceTable {
-    var table = self
-    table.constraints = nil
-    return table
-  }
-
   /// This table with other columns.
   fileprivate func with(_ columns: [String]) -> SpaceTable {
     var table = self

@@ -11,8 +11,11 @@ struct TableConstraints {
   /// What the space cannot check, in sentences for people.
   private(set) var notices: [String] = []
 
-  private let table: SpaceTable
-  private let connection: DatabaseConnection
+  /// The expression of each `CHECK`, and the synchronized columns that it names.
+  private(set) var checks: [(text: String, names: [FieldName])] = []
+
+  let table: SpaceTable
+  let connection: DatabaseConnection
   private let sql: SQLTokens
   /// The references that the file has declared already, so that no row breaks them unless a program breaks its own rules.
   private let known: [SpaceConstraint]
@@ -43,7 +46,7 @@ struct TableConstraints {
   }
 
   /// The synchronized column of a name, as declared.
-  private func column(_ name: String) -> FieldName? {
+  func column(_ name: String) -> FieldName? {
     (table.keyColumns + table.columns).first(where: name.isSameSQLName).map { FieldName($0) }
   }
 }
@@ -163,7 +166,10 @@ extension TableConstraints {
     for place in sql.tokens.indices where sql.isWord(sql.tokens[place], "CHECK") {
       let depth = sql.tokens[place].depth
       let rest = sql.tokens[(place + 1)...].dropFirst()
-      addUnit(names(of: Array(rest.prefix { $0.depth > depth }), in: sql))
+      let tokens = Array(rest.prefix { $0.depth > depth })
+      let names = names(of: tokens, in: sql)
+      checks.append((sql.line(of: tokens), names.compactMap(column)))
+      addUnit(names)
     }
   }
 
@@ -299,23 +305,31 @@ extension ReplicaTables {
     }
   }
 
-  /// What the space cannot check of the attached tables, in sentences for people.
+  /// What the space cannot check of the attached tables, what triggers derive, and what other copies define otherwise, in
+  /// sentences for people.
   package func notices() throws -> [String] {
     let tables = try declarations()
     return try tables.flatMap {
       try TableConstraints(of: $0, among: tables, in: connection).notices
     }
+      + foreignTriggers().derivedColumns.map { trigger, table, column in
+        "the trigger \(trigger) writes \(table).\(column), which is synchronized: a value that is derived from other rows "
+          + "cannot stay right when edits of several copies are merged; leave the column out (`AttachedTable.columns`), "
+          + "so that the trigger computes it in each copy"
+      } + definitionNotices()
   }
 
-  /// These tables with the rules that span rows or fields.
+  /// These tables with the rules that span rows or fields, and the definitions of their columns.
   ///
   /// - Parameter stored: The tables as the file has declared them already.
   func constrained(_ tables: [SpaceTable], stored: [SpaceTable] = []) throws -> [SpaceTable] {
     try tables.map { table in
       var constrained = table
       let known = stored.table(named: table.name)?.constraints ?? []
-      constrained.constraints =
-        try TableConstraints(of: table, among: tables, in: connection, known: known).declared
+      let constraints = try TableConstraints(
+        of: table, among: tables, in: connection, known: known)
+      constrained.constraints = constraints.declared
+      constrained.definitions = try constraints.definitions()
       return constrained
     }
   }

@@ -266,8 +266,12 @@ extension OpenAPI {
       ##"{"type":"object","required":["constraint","records"],"additionalProperties":false,"properties":{"constraint":{"$ref":"#/components/schemas/constraint"},"records":{"type":"array","maxItems":5,"items":{"$ref":"#/components/schemas/id"}}}}"##
     ),
     (
+      "column",
+      #"{"type":"object","required":["column","type"],"additionalProperties":false,"properties":{"column":{"type":"string"},"type":{"type":"string"},"strict":{"const":true},"notNull":{"const":true},"default":{"type":"string"},"checks":{"type":"array","maxItems":1000,"items":{"type":"string"}}}}"#
+    ),
+    (
       "table",
-      ##"{"type":"object","required":["name","key","columns","granularity"],"additionalProperties":false,"properties":{"name":{"type":"string"},"key":{"type":"array","items":{"type":"string"}},"columns":{"type":"array","items":{"type":"string"}},"granularity":{"enum":["field","record"]},"numbered":{"const":true},"constraints":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/constraint"}},"pending":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/pendingConstraint"}}}}"##
+      ##"{"type":"object","required":["name","key","columns","granularity"],"additionalProperties":false,"properties":{"name":{"type":"string"},"key":{"type":"array","items":{"type":"string"}},"columns":{"type":"array","items":{"type":"string"}},"granularity":{"enum":["field","record"]},"numbered":{"const":true},"constraints":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/constraint"}},"pending":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/pendingConstraint"}},"definitions":{"type":"array","maxItems":1990,"items":{"$ref":"#/components/schemas/column"}}}}"##
     ),
     (
       "tables",

@@ -1,4 +1,4 @@
-internal import TandemRecords
+package import TandemRecords
 
 /// The unit of conflicts in a table. All replicas of a space choose the same.
 public enum ConflictGranularity: String, Hashable, Sendable, CaseIterable {
@@ -25,6 +25,9 @@ package struct SpaceTable: Sendable {
   package var constraints: [SpaceConstraint]?
   /// Of a space: the rules that hold from when its records satisfy them.
   package var pending: [PendingConstraint] = []
+  /// How the columns are defined; `nil` from a program that does not say it. A file declares how its own table defines
+  /// them, and a space answers how the first copy of each column did.
+  package var definitions: [SpaceColumn]?
 
   package init(
     name: String, columns: [String], keyColumns: [String], granularity: ConflictGranularity,
@@ -47,10 +50,11 @@ extension SpaceTable {
     return table
   }
 
-  /// This table for a program that may know no constraints.
+  /// This table for a program that may know neither constraints nor definitions.
   package var withoutConstraints: SpaceTable {
     var table = self
-    (table.constraints, table.pending, table.isNumbered) = (nil, [], false)
+    (table.constraints, table.pending, table.definitions) = (nil, [], nil)
+    table.isNumbered = false
     return table
   }
 
@@ -63,18 +67,48 @@ extension SpaceTable {
 }
 
 extension SpaceTable: Hashable {
-  /// Returns true if two tables have the same names, byte by byte and in the same order, the same granularity, the
-  /// same kind of keys, and the same constraints.
+  /// Returns true if two tables have the same names, byte by byte and in the same order, the same granularity, kind of
+  /// keys, constraints and definitions.
   package static func == (first: SpaceTable, second: SpaceTable) -> Bool {
     first.granularity == second.granularity && first.isNumbered == second.isNumbered
       && first.names == second.names
       && first.constraints == second.constraints && first.pending == second.pending
+      && first.definitions == second.definitions
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(names) }
 
   private var names: [[FieldName]] {
     [[name], columns, keyColumns].map { names in names.map { FieldName($0) } }
+  }
+}
+
+/// How a table defines one of its columns, as far as copies may differ in the rows that they accept. A space checks
+/// nothing by it: copies show their users what differs.
+package struct SpaceColumn: Hashable, Sendable {
+  /// The name of the column.
+  package let name: FieldName
+  /// The declared type; empty if there is none.
+  package let type: String
+  /// True if the table is `STRICT`.
+  package let isStrict: Bool
+  /// True if the column is `NOT NULL`.
+  package let isRequired: Bool
+  /// The default, as SQL; `nil` if there is none.
+  package let defaultText: String?
+  /// The expressions of each `CHECK` that names the column, as SQL.
+  package let checks: [String]
+
+  package init(
+    _ name: FieldName, type: String, isStrict: Bool = false, isRequired: Bool = false,
+    defaultText: String? = nil, checks: [String] = []
+  ) {
+    self.name = name
+    self.type = type
+    self.isStrict = isStrict
+    self.isRequired = isRequired
+    self.defaultText = defaultText
+    self.checks = checks
   }
 }
 

@@ -15,7 +15,7 @@ package struct SyncLimits: Hashable, Sendable {
   /// table. The position of a page contains a key.
   package static let maxKeyByteCount = 1_024
   /// The maximum length of the declaration of all tables of a space, in bytes. Each request of the
-  /// space reads it.
+  /// space reads it. The definitions of all columns may have as many bytes again.
   package static let maxDeclarationByteCount = 1 << 20
   /// The maximum number of objections in the outcome of a commit. The space stores the outcome, and
   /// the replica's pulls repeat it.

@@ -38,6 +38,7 @@ extension SyncMessageReading {
     var isNumbered: Bool?
     var constraints: [SpaceConstraint]?
     var pending: [PendingConstraint]?
+    var definitions: [SpaceColumn]?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "name": try field.set(&name, try reading.cursor.string())
@@ -52,6 +53,7 @@ extension SyncMessageReading {
         try field.set(&isNumbered, true)
       case "constraints": try field.set(&constraints, try reading.constraints())
       case "pending": try field.set(&pending, try reading.pendingConstraints())
+      case "definitions": try field.set(&definitions, try reading.definitions())
       default: throw field.unknown()
       }
     }
@@ -61,7 +63,45 @@ extension SyncMessageReading {
       granularity: try required(granularity, "granularity", start), isNumbered: isNumbered ?? false,
       constraints: constraints)
     table.pending = pending ?? []
+    table.definitions = definitions
     return table
+  }
+
+  /// Reads the definitions of columns.
+  mutating func definitions() throws(TextFault) -> [SpaceColumn] {
+    try array(SyncLimits.maxColumnCount) { (reading) throws(TextFault) in
+      try reading.definition()
+    }
+  }
+
+  private mutating func definition() throws(TextFault) -> SpaceColumn {
+    let start = cursor.index
+    var name: String?
+    var type: String?
+    var isStrict: Bool?
+    var isRequired: Bool?
+    var defaultText: String?
+    var checks: [String]?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "column": try field.set(&name, try reading.cursor.string())
+      case "type": try field.set(&type, try reading.cursor.string())
+      case "strict": try field.set(&isStrict, try reading.literalTrue())
+      case "notNull": try field.set(&isRequired, try reading.literalTrue())
+      case "default": try field.set(&defaultText, try reading.cursor.string())
+      case "checks":
+        try field.set(
+          &checks,
+          try reading.array(SyncLimits.maxConstraintCount) { (reading) throws(TextFault) in
+            try reading.cursor.string()
+          })
+      default: throw field.unknown()
+      }
+    }
+    return SpaceColumn(
+      FieldName(try required(name, "column", start)), type: try required(type, "type", start),
+      isStrict: isStrict ?? false, isRequired: isRequired ?? false, defaultText: defaultText,
+      checks: checks ?? [])
   }
 
   private mutating func names() throws(TextFault) -> [String] {
@@ -126,6 +166,20 @@ extension SpaceTable: JSONWritable {
       if isNumbered { json.field("numbered", true) }
       if let constraints { json.field("constraints", constraints) }
       if !pending.isEmpty { json.field("pending", pending) }
+      if let definitions { json.field("definitions", definitions) }
+    }
+  }
+}
+
+extension SpaceColumn: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("column", name.text)
+      json.field("type", type)
+      if isStrict { json.field("strict", true) }
+      if isRequired { json.field("notNull", true) }
+      if let defaultText { json.field("default", defaultText) }
+      if !checks.isEmpty { json.field("checks", checks) }
     }
   }
 }

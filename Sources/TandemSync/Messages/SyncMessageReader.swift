@@ -55,6 +55,13 @@ package struct SyncMessageReader: Sendable {
     }
   }
 
+  /// Reads the definitions of a table's columns.
+  package func definitions(_ bytes: [UInt8]) throws(TextFault) -> [SpaceColumn] {
+    try read(bytes, limits.maxCommitByteCount) { (reading) throws(TextFault) in
+      try reading.definitions()
+    }
+  }
+
   /// Reads the state of a space.
   package func state(_ bytes: [UInt8]) throws(TextFault) -> SpaceState {
     try read(bytes, limits.maxCommitByteCount) { (reading) throws(TextFault) in

@@ -85,11 +85,13 @@ extension SyncMessageReading {
   }
 
   /// Reads `true`.
-  mutating func literalTrue() throws(TextFault) {
+  @discardableResult
+  mutating func literalTrue() throws(TextFault) -> Bool {
     let start = cursor.index
     guard case .bool(true) = try cursor.value() as JSONValue else {
       throw TextFault(.malformed, "expected true", at: start)
     }
+    return true
   }
 }
 

@@ -27,6 +27,11 @@ package enum SyncMessageWriter {
     message { $0.write(constraint) }
   }
 
+  /// The form of the definitions of a table's columns in a declaration.
+  package static func bytes(_ definitions: [SpaceColumn]) -> [UInt8] {
+    message { $0.write(definitions) }
+  }
+
   /// The message of the state of a space.
   package static func bytes(_ state: SpaceState) -> [UInt8] { message { $0.write(state) } }
 

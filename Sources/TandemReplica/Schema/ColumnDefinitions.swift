@@ -1,0 +1,165 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+// Copies may define a column differently. The space keeps how the first copy did, and each file tells its users what
+// differs. Rows that a table cannot have because of it stay beside the table.
+
+extension TableConstraints {
+  /// How the table defines its synchronized columns.
+  func definitions() throws -> [SpaceColumn] {
+    let isStrict =
+      try connection.rows(
+        "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.text(table.name)]
+      ).first?[0] == 1
+    return try connection.rows(
+      "SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?, 'main')",
+      [.text(table.name)]
+    ).compactMap { row in
+      guard let name = row[0].textValue.flatMap(column) else { return nil }
+      return SpaceColumn(
+        name, type: row[1].textValue ?? "", isStrict: isStrict, isRequired: row[2] != 0,
+        defaultText: row[3].textValue,
+        checks: checks.filter { $0.names.contains(name) }.map(\.text))
+    }
+  }
+}
+
+extension ReplicaTables {
+  /// What the file and the first copies of its columns define differently, in sentences for people. Both are as the last
+  /// synchronization found them.
+  func definitionNotices() throws -> [String] {
+    let others = try spaceTables()
+    return try declarations().flatMap { own in
+      others.table(named: own.name).map { DefinitionDifference(own, $0).notices } ?? []
+    }
+  }
+}
+
+/// The definitions of one table here and in the space.
+private struct DefinitionDifference {
+  /// The columns that both define.
+  private let columns: [(own: SpaceColumn, other: SpaceColumn)]
+  private let own: SpaceTable
+  private let other: SpaceTable
+
+  init(_ own: SpaceTable, _ other: SpaceTable) {
+    (self.own, self.other) = (own, other)
+    columns = (own.definitions ?? []).compactMap { definition in
+      let known = other.definitions?.first { $0.name == definition.name }
+      return known.map { (definition, $0) }
+    }
+  }
+
+  private static let remedy = "declare it alike in all copies"
+
+  var notices: [String] {
+    if columns.allSatisfy({ $0.own == $0.other }) { return [] }
+    let keys = own.keyColumns.map { FieldName($0) }
+    return columns.flatMap { column in
+      let others = keys.contains(column.own.name) ? [] : [requirement(column), standard(column)]
+      return ([type(column)] + others).compactMap { $0 }
+    } + checks
+  }
+
+  private typealias Column = (own: SpaceColumn, other: SpaceColumn)
+
+  private func type(_ column: Column) -> String? {
+    guard column.own.kind != column.other.kind else { return nil }
+    return
+      "the column \(column.own.name) of \(own.name) is \(column.own.typeText) here and \(column.other.typeText) in "
+      + "the space: a value that one of them would alter or refuse, such as '01234' in a column of integers, is not "
+      + "written there but stays beside the table (`keptEdits(.rejected)`); give the column one type in all copies"
+  }
+
+  private func requirement(_ column: Column) -> String? {
+    guard column.own.isRequired != column.other.isRequired else { return nil }
+    let start = "the column \(column.own.name) of \(own.name) is NOT NULL"
+    guard column.own.isRequired else {
+      return
+        "\(start) in the space and not here: other copies cannot have a row of this file without a value; "
+        + Self.remedy
+    }
+    let consequence =
+      column.own.defaultText == nil
+      ? "stays beside the table (`keptEdits(.rejected)`)" : "gets the default here"
+    return
+      "\(start) here and not in the space: a row of another copy without a value \(consequence); \(Self.remedy)"
+  }
+
+  private func standard(_ column: Column) -> String? {
+    guard column.own.standard != column.other.standard else { return nil }
+    func text(_ definition: SpaceColumn) -> String {
+      definition.defaultText.map { "the default \($0)" } ?? "no default"
+    }
+    return
+      "the column \(column.own.name) of \(own.name) has \(text(column.own)) here and \(text(column.other)) in the "
+      + "space: a row that leaves the column out gets another value in each copy that makes it; \(Self.remedy)"
+  }
+
+  /// Each `CHECK` that only one side has, if the other side knows all columns that it names.
+  private var checks: [String] {
+    let here = own.definitions ?? []
+    let there = other.definitions ?? []
+    return missing(from: there, of: here).map {
+      "the CHECK (\($0)) of \(own.name) is not in the space: a row of another copy that breaks it stays beside the "
+        + "table (`keptEdits(.rejected)`); \(Self.remedy)"
+    }
+      + missing(from: here, of: there).map {
+        "the CHECK (\($0)) of \(own.name) in the space is not in this file: other copies cannot have a row of this file "
+          + "that breaks it; \(Self.remedy)"
+      }
+  }
+
+  /// The checks of some definitions that others lack, although these have all columns that they name.
+  private func missing(
+    from others: [SpaceColumn], of definitions: [SpaceColumn]
+  ) -> [String] {
+    let known = Set(others.flatMap(\.checks).map(SQLTokens.normalized))
+    let names = Set(others.map(\.name))
+    var found: [String] = []
+    for text in definitions.flatMap(\.checks)
+    where !found.contains(text) && !known.contains(SQLTokens.normalized(text))
+      && definitions.allSatisfy({ !$0.checks.contains(text) || names.contains($0.name) })
+    {
+      found.append(text)
+    }
+    return found
+  }
+}
+
+extension SpaceColumn {
+  /// All that decides which values a column has.
+  fileprivate var kind: [String] {
+    isStrict && type.isSameSQLName(as: "ANY")
+      ? [ColumnAffinity.none.rawValue]
+      : [ColumnAffinity(declaredType: type).rawValue] + (isStrict ? ["STRICT"] : [])
+  }
+
+  fileprivate var typeText: String {
+    (type.isEmpty ? "without a type" : type) + (isStrict ? " (STRICT)" : "")
+  }
+
+  /// The default as it is compared. No default is one of null.
+  fileprivate var standard: [String] { SQLTokens.normalized(defaultText ?? "NULL") }
+}
+
+extension SQLTokens {
+  /// Tokens as one line without comments.
+  func line(of tokens: [SQLToken]) -> String {
+    var line = ""
+    var end: Int?
+    for token in tokens {
+      if let end, end < token.range.lowerBound { line += " " }
+      line += text(token.range)
+      end = token.range.upperBound
+    }
+    return line
+  }
+
+  /// The tokens of an expression, without regard to the case of words and the quotes of names.
+  fileprivate static func normalized(_ sql: String) -> [String] {
+    let text = SQLTokens(sql)
+    return text.tokens.map { text.name($0)?.lowercased() ?? text.text($0.range) }
+  }
+}
