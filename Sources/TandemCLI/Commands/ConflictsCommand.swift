@@ -23,7 +23,7 @@ enum ConflictsCommand: KeptEditsCommand {
       Exit status: 0 no conflict is open, 1 conflicts are open, 2 errors.
       """,
     operands: operands,
-    options: [KeptEditOption.take, KeptEditOption.json, KeptEditOption.quiet],
+    options: keptEditOptions,
     examples: [
       "tandem conflicts notes.db",
       "tandem conflicts notes.db resolve 1 --take local",
@@ -57,10 +57,7 @@ enum RejectedCommand: KeptEditsCommand {
       Exit status: 0 if there are none, 1 if there are, 2 errors.
       """,
     operands: operands,
-    options: [
-      KeptEditOption.take, KeptEditOption.retry, KeptEditOption.discard, KeptEditOption.json,
-      KeptEditOption.quiet,
-    ],
+    options: keptEditOptions,
     examples: [
       "tandem rejected notes.db", "tandem rejected notes.db retry 1",
       "tandem rejected notes.db retry all",

@@ -20,11 +20,11 @@ enum KeptEditOption {
     offer: .words(["local", "remote", "base", "null"])
   ) { choice($0) }
   static let retry = ValueOption<String>(
-    "retry", "ID|all", takes: "the number of a rejected change, or all",
+    "retry", "ID|all", takes: "a number, or all",
     help: "The same as retry ID or retry all.", offer: .words(["all"])
   ) { $0 }
   static let discard = ValueOption<String>(
-    "discard", "ID|all", takes: "the number of a rejected change, or all",
+    "discard", "ID|all", takes: "a number, or all",
     help: "The same as discard ID or discard all.", offer: .words(["all"])
   ) { $0 }
   static let json = Flag(
@@ -82,6 +82,13 @@ extension KeptEditsCommand {
       .init(
         name: "[resolve|retry|discard ID|all]", help: "What to do, and with which one.",
         offer: .words(["resolve", "retry", "discard", "all"])),
+    ]
+  }
+
+  static var keptEditOptions: [any CommandOption] {
+    [
+      KeptEditOption.take, KeptEditOption.retry, KeptEditOption.discard, KeptEditOption.json,
+      KeptEditOption.quiet,
     ]
   }
 
