@@ -119,6 +119,79 @@ struct KeptEditTests {
     #expect(try open(replicas[1]).map(\.id) == [last + 1])
   }
 
+  private static let categories = [
+    "CREATE TABLE category (id TEXT PRIMARY KEY, name TEXT UNIQUE COLLATE NOCASE, color TEXT, note TEXT)",
+    "CREATE TABLE expense (id TEXT PRIMARY KEY, category TEXT NOT NULL REFERENCES category, amount INTEGER)",
+  ]
+
+  /// Two files that both made a category of one name; the second has 40 rejected expenses in it.
+  private func categories(_ space: TestSpace) throws -> [TestReplica] {
+    let files = try (1...2).map {
+      try TestReplica(
+        seed: $0, Self.categories, tables: [AttachedTable("category"), AttachedTable("expense")],
+        space: space)
+    }
+    try converge(files, space)
+    try files[0].execute("INSERT INTO category VALUES ('a', 'Food', NULL, 'of a')")
+    try files[0].execute("INSERT INTO expense VALUES ('a1', 'a', 1)")
+    try files[0].sync(space)
+    try files[1].execute("INSERT INTO category VALUES ('b', 'food', 'red', 'of b')")
+    for number in 1...40 { try files[1].execute("INSERT INTO expense VALUES ('b\(number)', 'b', \(number))") }
+    try converge(files, space)
+    return files
+  }
+
+  @Test("A category that both copies made becomes one, and what referred to it follows")
+  func same() throws {
+    let space = try TestSpace()
+    let replicas = try categories(space)
+    #expect(try open(replicas[1], .rejected).count == 41)
+    let category = try #require(try open(replicas[1], .rejected).first { $0.table == "category" })
+    try replicas[1].write { try $0.resolve(.one(category.id), by: .same) }
+    #expect(try open(replicas[1], .rejected).isEmpty)
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM category", [["a", "Food", "red", "of a"]])
+    try expectEqualRows(
+      replicas, "SELECT count(*), count(DISTINCT category), sum(amount) FROM expense", [[41, 1, 821]])
+    let kept = try #require(try replicas[1].conflicts().first { $0.key.id == ["a"] })
+    #expect(kept.local?["note"] == "of b" && kept.resolution == .remote)
+  }
+
+  @Test("All rows that were made twice become one by one command, and other edits stay as they are")
+  func allSame() throws {
+    let space = try TestSpace()
+    let replicas = try categories(space)
+    try replicas[0].execute("INSERT INTO category VALUES ('c', 'Rent', NULL, NULL)")
+    try replicas[0].sync(space)
+    try replicas[1].execute("INSERT INTO category VALUES ('d', 'rent', NULL, NULL)")
+    try converge(replicas, space)
+    #expect(try replicas[1].write { try $0.resolve(.all, by: .same) } == 2)
+    #expect(try open(replicas[1], .rejected).isEmpty)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id FROM category ORDER BY id", [["a"], ["c"]])
+  }
+
+  @Test("A row is not joined with two others, with one that the space does not know, or if it was not refused")
+  func notSame() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    let edits = try open(replicas[1])
+    for edit in edits where edit.kind.isConflict {
+      #expect(throws: ReplicaError.self) { try replicas[1].write { try $0.resolve(.one(edit.id), by: .same) } }
+    }
+    let rejected = try #require(edits.first { $0.kind == .edit })
+    try replicas[1].execute("UPDATE user SET mail = 'free@x' WHERE id = 'a'")
+    try replicas[1].execute("INSERT INTO user VALUES ('n', 'same@x', 'not sent')")
+    let before = try replicas[1].rows("SELECT * FROM user ORDER BY id")
+    let error = #expect(throws: ReplicaError.self) {
+      try replicas[1].write { try $0.resolve(.one(rejected.id), by: .same) }
+    }
+    #expect(error?.message.contains("synchronize first") == true)
+    #expect(try replicas[1].rows("SELECT * FROM user ORDER BY id") == before)
+    #expect(try open(replicas[1]) == edits)
+  }
+
   @Test("A file of format 5 is read as it is, and its two lists become one when it is written")
   func formerFormat() throws {
     let space = try TestSpace()

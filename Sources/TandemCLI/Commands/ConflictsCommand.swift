@@ -45,7 +45,8 @@ enum RejectedCommand: KeptEditsCommand {
       message can hold, with the reason:
         edit    was taken out of its row, and is kept here: correct the cause, and "retry" it, or
                 "discard" it. "retry" writes only the fields that it changed; "resolve" with --take
-                writes other values
+                writes other values; "resolve" with --same joins a row that both copies made,
+                such as a category of one name, and what refers to it
         row     is still in its row, and cannot be sent: correct the row, and run tandem sync
         record  is a record of the space that a table of this file does not accept: correct the
                 table, and "retry" it. Until then, the other copies have it
@@ -60,7 +61,7 @@ enum RejectedCommand: KeptEditsCommand {
     options: keptEditOptions,
     examples: [
       "tandem rejected notes.db", "tandem rejected notes.db retry 1",
-      "tandem rejected notes.db retry all",
+      "tandem rejected notes.db retry all", "tandem rejected notes.db resolve 3 --same",
     ],
     repeatsLastOperand: true, usesDatabases: true)
 }

@@ -19,6 +19,14 @@ enum KeptEditOption {
       """,
     offer: .words(["local", "remote", "base", "null"])
   ) { choice($0) }
+  static let same = Flag(
+    "same",
+    help: """
+      With resolve: a row that was added here and the row that
+      has its unique values are one record, made twice. The
+      other row stays and gets what it lacks; what refers to
+      the one of this file refers to it.
+      """)
   static let retry = ValueOption<String>(
     "retry", "ID|all", takes: "a number, or all",
     help: "The same as retry ID or retry all.", offer: .words(["all"])
@@ -87,7 +95,7 @@ extension KeptEditsCommand {
 
   static var keptEditOptions: [any CommandOption] {
     [
-      KeptEditOption.take, KeptEditOption.retry, KeptEditOption.discard, KeptEditOption.json,
+      KeptEditOption.take, KeptEditOption.same, KeptEditOption.retry, KeptEditOption.discard, KeptEditOption.json,
       KeptEditOption.quiet,
     ]
   }
@@ -143,8 +151,8 @@ extension KeptEditsCommand {
       words = [option.name, arguments[option] ?? ""]
     }
     guard !words.isEmpty else {
-      guard !arguments.has(KeptEditOption.take) else {
-        throw arguments.error("--take needs a \(noun): resolve ID")
+      guard !arguments.has(KeptEditOption.take), !arguments[KeptEditOption.same] else {
+        throw arguments.error("--take and --same need a \(noun): resolve ID")
       }
       return nil
     }
@@ -153,11 +161,16 @@ extension KeptEditsCommand {
         "unexpected '\(words.joined(separator: " "))'; write: resolve ID --take VERSION, retry ID, or discard ID; "
           + "all instead of an ID is for each of them")
     }
-    guard words[0] == "resolve" || !arguments.has(KeptEditOption.take) else {
-      throw arguments.error("--take needs resolve")
+    let isSame = arguments[KeptEditOption.same]
+    guard words[0] == "resolve" || !arguments.has(KeptEditOption.take) && !isSame else {
+      throw arguments.error("--take and --same need resolve")
+    }
+    guard !isSame || !arguments.has(KeptEditOption.take) else {
+      throw arguments.error("choose one of --take and --same")
     }
     switch words[0] {
     case "resolve":
+      if isSame { return (.resolve(.same), words[1]) }
       return (
         .resolve(try arguments.required(KeptEditOption.take, "the version that resolves it")),
         words[1]

@@ -23,7 +23,7 @@ struct EditResolution {
     switch choice {
     case .base: chosen = edit.base
     case .local: chosen = edit.local
-    case .remote: chosen = present
+    case .remote, .same: chosen = present
     case .record(let record): (chosen, fields) = (record, nil)
     case .fields(let values):
       chosen = try edit.changing(values, of: present, in: table)
@@ -51,7 +51,7 @@ extension KeptEdit.Choice {
   /// The outcome of an edit that it resolves.
   var resolution: KeptEdit.Resolution {
     switch self {
-    case .remote: .remote
+    case .remote, .same: .remote
     case .local: .local
     case .base: .base
     case .record, .fields: .chosen

@@ -105,7 +105,7 @@ extension ReplicaTables {
   }
 
   /// The keys of two rows of a table with some values, at most.
-  private func keys(
+  func keys(
     of table: SpaceTable, where columns: [ComparedColumn], _ values: [FieldValue]
   ) throws -> [[FieldValue]] {
     let condition = columns.map {
@@ -210,7 +210,7 @@ extension ReplicaTable {
 
 extension SpaceTable {
   /// The values of columns of a record; `nil` if one of them is null or not synchronized.
-  fileprivate func values(
+  func values(
     of names: [FieldName], _ record: Record?, _ key: [FieldValue]
   ) -> [FieldValue]? {
     var values: [FieldValue] = []

@@ -25,7 +25,16 @@ extension ReplicaTables {
     if case .one = selection, let reason = edits.first?.reasonToHaveNoChoice {
       throw ReplicaError(.unknownEdit, reason)
     }
-    return try resolve(edits, by: choice, namingEdits: !selection.isSingle)
+    guard choice == .same else {
+      return try resolve(edits, by: choice, namingEdits: !selection.isSingle)
+    }
+    try checkNoCommitWaits()
+    try run("PRAGMA defer_foreign_keys=ON", [])
+    if case .one = selection {
+      for edit in edits { try join(edit) }
+      return edits.count
+    }
+    return try joinAll(edits)
   }
 
   /// Makes open edits again: the local versions of conflicts, all or none of them, and those of the rejected changes
@@ -337,7 +346,7 @@ extension ReplicaTables {
 
 extension ReplicaTables {
   /// An edit that the tables do not accept.
-  private struct RefusedEdit {
+  struct RefusedEdit {
     let edit: KeptEdit
     let error: ReplicaError
   }
@@ -347,21 +356,28 @@ extension ReplicaTables {
     guard !edits.isEmpty else { return 0 }
     try checkNoCommitWaits()
     try run("PRAGMA defer_foreign_keys=ON", [])
-    var waiting = edits
-    while !waiting.isEmpty {
-      var refused = try waiting.compactMap(refusal)
-      if refused.count == waiting.count, try areMadeTogether(waiting) { refused = [] }
-      if refused.count == edits.count, let first = refused.first {
-        let error = first.error.naming(first.edit, if: namesEdits)
-        guard refused.count > 1 else { throw error }
-        throw ReplicaError(
-          error.code, "none of the \(refused.count) edits can be made again; \(error.message)")
-      }
-      // Without progress, a further pass has the same result.
-      guard refused.count < waiting.count else { break }
-      waiting = refused.map(\.edit)
+    let refused = try refusedEdits(of: edits)
+    if refused.count == edits.count, let first = refused.first {
+      let error = first.error.naming(first.edit, if: namesEdits)
+      guard refused.count > 1 else { throw error }
+      throw ReplicaError(
+        error.code, "none of the \(refused.count) edits can be made again; \(error.message)")
     }
-    return edits.count - waiting.count
+    return edits.count - refused.count
+  }
+
+  /// Makes edits again; returns those that the tables do not accept.
+  func refusedEdits(of edits: [KeptEdit]) throws -> [RefusedEdit] {
+    var waiting = edits
+    while true {
+      let refused = try waiting.compactMap(refusal)
+      // Without progress, a further pass has the same result.
+      guard refused.count == waiting.count else {
+        waiting = refused.map(\.edit)
+        continue
+      }
+      return try areMadeTogether(waiting) ? [] : refused
+    }
   }
 
   /// Makes an edit again; returns it with the error if the tables do not accept it alone.

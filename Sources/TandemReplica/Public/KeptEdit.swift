@@ -68,6 +68,10 @@ public struct KeptEdit: Hashable, Sendable, Identifiable {
     case local
     /// The version of the space.
     case remote
+    /// For a row that was added here, and whose unique values another row has: both are one record, made twice. The
+    /// other row stays. Its fields that are null are filled, those that differ are kept as a resolved conflict.
+    /// Rejected changes of this file that refer to the row refer to the other one, and are made again.
+    case same
     /// Another version; `nil` to delete the record.
     case record(Record?)
     /// The row as it is now with these fields changed. If the row was deleted, it is revived from its last version.

@@ -1,0 +1,141 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// Rows that two copies made under different keys and that are one record, such as a category of one name.
+extension ReplicaTables {
+  /// Joins all rows that can be joined. What refers to one of them may be joined in turn.
+  ///
+  /// - Returns: The number of rows.
+  func joinAll(_ edits: [KeptEdit]) throws -> Int {
+    var waiting = edits.map(\.id)
+    var count = 0
+    while true {
+      var left: [KeptEdit.ID] = []
+      for edit in try waiting.flatMap({ try keptEdits(.one($0)) }) {
+        do {
+          try connection.savepoint { try join(edit) }
+          count += 1
+        } catch let error as ReplicaError
+          where [.unknownEdit, .constraint].contains(error.code) && connection.isInTransaction
+        {
+          left.append(edit.id)
+        }
+      }
+      guard left.count < waiting.count else { return count }
+      waiting = left
+    }
+  }
+
+  /// Joins a row that was added here with the one that has its unique values.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownEdit` if it was not added here; with code `constraint` if no other
+  ///   row, or more than one, has its unique values, or if the space does not know that one yet.
+  func join(_ edit: KeptEdit) throws {
+    guard edit.kind == .edit, edit.base == nil, let local = edit.local,
+      let table = try schema().table(named: edit.table)
+    else {
+      throw ReplicaError(
+        .unknownEdit,
+        "\(edit.label) is not a row that was added here and was refused: choose another version")
+    }
+    let key = table.syncKey(try holder(of: edit, local, in: table))
+    let row = try row(table, key.id)
+    guard let present = row.local else { throw ReplicaError(.unknownEdit, "\(edit.label) has changed since: synchronize") }
+    var filled = present
+    var differing: [String] = []
+    for (name, value) in zip(local.layout.names, local.values) where !value.isNull {
+      if present[name].isNull {
+        if table.layout.offset(of: name) != nil { filled[field: FieldName(name)] = value }
+      } else if !present[name].hasSameStorage(as: value) {
+        differing.append(name)
+      }
+    }
+    do {
+      try store(row.content(for: filled), over: row.row, table, key.id)
+    } catch let error as DatabaseError where error.forbidsRow {
+      throw ReplicaError(
+        .constraint,
+        "the table \(table.name) does not accept the fields of \(edit.key.id.sqlText) in \(key.id.sqlText): "
+          + reason(error, filled, key.id, table))
+    }
+    if !differing.isEmpty {
+      try record(
+        .addAdd(local: local, remote: present), .remote, key, fields: differing,
+        version: try state().revision?.version ?? 0)
+    }
+    try forget(keptEdit: edit.id)
+    _ = try refusedEdits(of: try follow(edit, local, to: filled, key, in: table))
+  }
+
+  /// The key of the row that has the unique values of one that was refused.
+  private func holder(
+    of edit: KeptEdit, _ local: Record, in table: ReplicaTable
+  ) throws -> [FieldValue] {
+    let declaration = table.declaration
+    var holders: [[FieldValue]] = []
+    for case .unique(let columns) in try knownTables(schema()).table(named: table.name)?.constraints
+      ?? []
+    {
+      let names = columns.map(\.name)
+      guard let values = declaration.values(of: names, local, edit.key.id) else { continue }
+      for key in try keys(of: declaration, where: columns, values) where key != edit.key.id {
+        // The space has to say so, not an edit of this file.
+        guard
+          let known = declaration.values(of: names, try row(table, key).base, key),
+          zip(columns, zip(known, values)).allSatisfy({
+            $1.0.canonical($0.collation) == $1.1.canonical($0.collation)
+          })
+        else {
+          throw ReplicaError(
+            .constraint,
+            "\(edit.label): \(table.name) \(key.sqlText) is not in the space yet: synchronize first")
+        }
+        if !holders.contains(key) { holders.append(key) }
+      }
+    }
+    guard let holder = holders.first else {
+      throw ReplicaError(
+        .constraint, "\(edit.label): no other row has a unique value of it; retry it")
+    }
+    guard holders.count == 1 else {
+      throw ReplicaError(
+        .constraint,
+        "\(edit.label): several rows have unique values of it, \(holders.map(\.sqlText).joined(separator: " and ")); "
+          + "change one of them, or choose other values")
+    }
+    return holder
+  }
+
+  /// Lets rejected changes that refer to a row refer to another one; returns them.
+  private func follow(
+    _ edit: KeptEdit, _ local: Record, to record: Record, _ key: SyncKey, in table: ReplicaTable
+  ) throws -> [KeptEdit] {
+    var followers: Set<KeptEdit.ID> = []
+    for foreignKey in try schema().foreignKeys where foreignKey.parent === table {
+      guard let child = foreignKey.attachedChild,
+        let old = foreignKey.values(of: local, edit.key.id),
+        let new = foreignKey.values(of: record, key.id)
+      else { continue }
+      for follower in try keptEdits(.rejected)
+      where follower.kind == .edit && UTF8Order.areEqual(follower.table, child.name) {
+        guard var version = follower.local,
+          foreignKey.refers(version, follower.key.id, to: old)
+        else { continue }
+        var id = follower.key.id
+        for (column, value) in zip(foreignKey.columns, new) {
+          if let place = child.keyNames.firstIndex(where: column.child.isSameSQLName) {
+            id[place] = value
+          } else if let name = child.columnNames.first(where: column.child.isSameSQLName) {
+            version[field: FieldName(name)] = value
+          }
+        }
+        try run(
+          "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ? WHERE id = ?",
+          [.text(child.syncKey(id).idText), .text(version.text), .integer(follower.id)])
+        followers.insert(follower.id)
+      }
+    }
+    return try keptEdits(.rejected).filter { followers.contains($0.id) }
+  }
+}
