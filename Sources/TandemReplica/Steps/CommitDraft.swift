@@ -34,6 +34,8 @@ struct CommitDraft {
   let claims: IndexClaims
   /// The number of changes of all parts.
   private(set) var changeCount = 0
+  /// The number of overruled versions of all parts.
+  private var overruledCount = 0
   /// The number of messages that were stored.
   private(set) var storedCount = 0
   /// Their length.
@@ -86,12 +88,15 @@ struct CommitDraft {
 
   /// Adds a version that a merge overruled.
   mutating func add(overruled version: SyncRecordState) throws -> Answer {
-    try addToOneMessage { message, limits in
+    guard overruledCount < limits.maxPartsChangeCount else { return .full }
+    let answer = try addToOneMessage { message, limits in
       guard message.overruledCount < limits.maxCommitChangeCount else { return .full }
       guard message.overruled.append(version) <= limits.maxRecordByteCount else { return .tooLarge }
       message.overruledCount += 1
       return .added
     }
+    if answer == .added { overruledCount += 1 }
+    return answer
   }
 
   /// Stores the last message, if it has anything.
