@@ -177,6 +177,23 @@ import Testing
     #expect(try files[0].state.replica != files[1].state.replica)
   }
 
+  @Test("The parts of a commit report no more overruled versions than it may have changes")
+  func overruled() throws {
+    let (a, b) = (try replica(1), try replica(2, maxChangeCount: 2))
+    try a.execute(Self.insertion)
+    b.limits.maxCommitChangeCount = 10
+    try converge([a, b], space)
+    try a.execute("UPDATE node SET name = 'a' || id WHERE id <= '05'")
+    try a.sync(space)
+    try b.execute("UPDATE node SET name = 'b' || id WHERE id <= '05'")
+    try b.pull(space)
+    #expect(try b.conflicts(includingResolved: false).count == 5)
+    b.limits.maxCommitChangeCount = 2
+    b.limits.maxPartsChangeCount = 1
+    #expect(try b.freeze() != nil)
+    #expect(try b.parts().map(\.overruled.count) == [1])
+  }
+
   @Test("Parts that were refused are taken back, and settled if they arrive all the same")
   func withdrawn() throws {
     let (a, b) = (try replica(1), try replica(2))
