@@ -140,7 +140,10 @@ struct ConflictsCommandTests: ShellSuite {
     let shown = try await shell("$tandem rejected b.db --json", status: 1).output
     #expect(
       shown.hasPrefix(#"[{"id":1,"table":"t","key":"y","kind":"edit","reason":""#), "\(shown)")
-    #expect(shown.hasSuffix(#""base":null,"local":{"name":"same"},"remote":null,"resolution":"unresolved"}]"# + "\n"), "\(shown)")
+    #expect(
+      shown.hasSuffix(
+        #""base":null,"local":{"name":"same"},"remote":null,"resolution":"unresolved"}]"# + "\n"),
+      "\(shown)")
     #expect(
       try await shell("$tandem rejected b.db --retry 1", status: 2).error
         .contains("does not accept this version of 'y': t 'x' has name 'same'"))
@@ -184,7 +187,8 @@ struct ConflictsCommandTests: ShellSuite {
     let status = try await shell("$tandem status b.db", status: 1)
     #expect(status.output.contains("; 1 row not synchronized, with a NULL key\n"))
     #expect(
-      try await shell("$tandem rejected b.db --retry all").error.contains("no rejected change is open"))
+      try await shell("$tandem rejected b.db --retry all").error.contains(
+        "no rejected change is open"))
     let none = try await shell("$tandem rejected b.db --retry some", status: 2)
     #expect(none.error.contains("write the number of a rejected change, or all, instead of 'some'"))
     let detached = try await shell("$tandem detach b.db --discard-conflicts")

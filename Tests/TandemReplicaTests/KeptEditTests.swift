@@ -136,7 +136,9 @@ struct KeptEditTests {
     try files[0].execute("INSERT INTO expense VALUES ('a1', 'a', 1)")
     try files[0].sync(space)
     try files[1].execute("INSERT INTO category VALUES ('b', 'food', 'red', 'of b')")
-    for number in 1...40 { try files[1].execute("INSERT INTO expense VALUES ('b\(number)', 'b', \(number))") }
+    for number in 1...40 {
+      try files[1].execute("INSERT INTO expense VALUES ('b\(number)', 'b', \(number))")
+    }
     try converge(files, space)
     return files
   }
@@ -153,7 +155,8 @@ struct KeptEditTests {
     try expectEqualRows(
       replicas, "SELECT * FROM category", [["a", "Food", "red", "of a"]])
     try expectEqualRows(
-      replicas, "SELECT count(*), count(DISTINCT category), sum(amount) FROM expense", [[41, 1, 821]])
+      replicas, "SELECT count(*), count(DISTINCT category), sum(amount) FROM expense",
+      [[41, 1, 821]])
     let kept = try #require(try replicas[1].conflicts().first { $0.key.id == ["a"] })
     #expect(kept.local?["note"] == "of b" && kept.resolution == .remote)
   }
@@ -172,13 +175,17 @@ struct KeptEditTests {
     try expectEqualRows(replicas, "SELECT id FROM category ORDER BY id", [["a"], ["c"]])
   }
 
-  @Test("A row is not joined with two others, with one that the space does not know, or if it was not refused")
+  @Test(
+    "A row is not joined with two others, with one that the space does not know, or if it was not refused"
+  )
   func notSame() throws {
     let space = try TestSpace()
     let replicas = try files(space)
     let edits = try open(replicas[1])
     for edit in edits where edit.kind.isConflict {
-      #expect(throws: ReplicaError.self) { try replicas[1].write { try $0.resolve(.one(edit.id), by: .same) } }
+      #expect(throws: ReplicaError.self) {
+        try replicas[1].write { try $0.resolve(.one(edit.id), by: .same) }
+      }
     }
     let rejected = try #require(edits.first { $0.kind == .edit })
     try replicas[1].execute("UPDATE user SET mail = 'free@x' WHERE id = 'a'")
@@ -206,7 +213,8 @@ struct KeptEditTests {
     try replicas[0].execute("UPDATE user SET name = 'next' WHERE id = 'a'")
     try converge(replicas, space)
     #expect(try b.rows("SELECT format FROM tandem_state") == [[6]])
-    let names = try b.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'tandem_%ed' OR name = 'tandem_conflicts'")
+    let names = try b.rows(
+      "SELECT name FROM sqlite_schema WHERE name LIKE 'tandem_%ed' OR name = 'tandem_conflicts'")
     #expect(!names.contains(["tandem_rejected"]) && !names.contains(["tandem_conflicts"]))
     #expect(try open(b, .rejected).map(\.id) == [rejected.id])
     try b.write { try $0.resolve(.one(rejected.id), by: .fields(["mail": "b@x"])) }

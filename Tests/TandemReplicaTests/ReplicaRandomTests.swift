@@ -219,7 +219,7 @@ private final class RandomWorld {
     var recorded = ""
     for replica in replicas {
       for query in [
-        "SELECT base || '', \"local\", remote FROM tandem_kept",
+        "SELECT base || '', \"local\", remote FROM tandem_kept"
       ] {
         recorded += "\(try replica.rows(query))"
       }

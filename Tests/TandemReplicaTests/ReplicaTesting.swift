@@ -190,7 +190,9 @@ final class TestReplica {
   }
 
   /// The contents of its rejected changes.
-  func rejectedContents() throws -> [Record?] { try read { try $0.keptEdits(.rejected) }.map(\.content) }
+  func rejectedContents() throws -> [Record?] {
+    try read { try $0.keptEdits(.rejected) }.map(\.content)
+  }
 
   func rows(_ sql: String) throws -> [[FieldValue]] {
     try database.read { try $0.connection.rows(sql) }

@@ -470,7 +470,9 @@ struct RowPlacingTests {
     // The edit that chose the new parent is undone.
     try expectEqualRows(replicas, "SELECT user FROM post WHERE id = 'moved'", [["u"]])
     try expectSoundReferences(replicas)
-    let noted = try replicas.flatMap { try $0.rows("SELECT \"key\" FROM tandem_kept WHERE kind = 'edit'") }
+    let noted = try replicas.flatMap {
+      try $0.rows("SELECT \"key\" FROM tandem_kept WHERE kind = 'edit'")
+    }
     for key in ["u2", "p2", "r2", "m2", "moved"] {
       #expect(noted.contains([.text("[\"\(key)\"]")]), "\(key)")
     }

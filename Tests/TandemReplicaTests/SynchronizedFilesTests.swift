@@ -122,7 +122,8 @@ struct SynchronizedFilesTests {
     // Only the field in conflict is written: the counter has moved on.
     try await two.resolve(.one(conflict.id), by: .fields(["title": "both"]))
     #expect(try await two.keptEdits(.conflicts).isEmpty)
-    #expect(try await two.keptEdits(.conflicts, includingResolved: true).map(\.resolution) == [.chosen])
+    #expect(
+      try await two.keptEdits(.conflicts, includingResolved: true).map(\.resolution) == [.chosen])
     await #expect { try await two.resolve(.one(conflict.id), by: .local) } throws: {
       ($0 as? ReplicaError)?.code == .unknownEdit
     }

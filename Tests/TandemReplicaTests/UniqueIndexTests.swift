@@ -197,7 +197,8 @@ struct UniqueIndexTests {
     try replica.execute("INSERT INTO t VALUES ('o', 'x')")
     try converge([replica], space)
     #expect(
-      try replica.read { try $0.keptEdits(.rejected) }.map(\.reason).first?.contains("cannot compute")
+      try replica.read { try $0.keptEdits(.rejected) }.map(\.reason).first?.contains(
+        "cannot compute")
         == true)
   }
 

@@ -95,7 +95,8 @@ extension KeptEditsCommand {
 
   static var keptEditOptions: [any CommandOption] {
     [
-      KeptEditOption.take, KeptEditOption.same, KeptEditOption.retry, KeptEditOption.discard, KeptEditOption.json,
+      KeptEditOption.take, KeptEditOption.same, KeptEditOption.retry, KeptEditOption.discard,
+      KeptEditOption.json,
       KeptEditOption.quiet,
     ]
   }

@@ -134,7 +134,8 @@ extension ReplicaTables {
     var resolutions: [EditResolution] = []
     // The fields of the conflicts that are newer.
     var newerFields: [SyncKey: Set<FieldName>] = [:]
-    for conflict in edits.reversed() where conflict.kind.isConflict && !closed.contains(conflict.id) {
+    for conflict in edits.reversed() where conflict.kind.isConflict && !closed.contains(conflict.id)
+    {
       var (ids, resolution) = try close(conflict, by: choice, ofRecords[conflict.key] ?? [])
       closed.formUnion(ids)
       resolution.newerFields = newerFields[conflict.key] ?? []

@@ -41,7 +41,9 @@ extension ReplicaTables {
     }
     let key = table.syncKey(try holder(of: edit, local, in: table))
     let row = try row(table, key.id)
-    guard let present = row.local else { throw ReplicaError(.unknownEdit, "\(edit.label) has changed since: synchronize") }
+    guard let present = row.local else {
+      throw ReplicaError(.unknownEdit, "\(edit.label) has changed since: synchronize")
+    }
     var filled = present
     var differing: [String] = []
     for (name, value) in zip(local.layout.names, local.values) where !value.isNull {
@@ -89,7 +91,8 @@ extension ReplicaTables {
         else {
           throw ReplicaError(
             .constraint,
-            "\(edit.label): \(table.name) \(key.sqlText) is not in the space yet: synchronize first")
+            "\(edit.label): \(table.name) \(key.sqlText) is not in the space yet: synchronize first"
+          )
         }
         if !holders.contains(key) { holders.append(key) }
       }
