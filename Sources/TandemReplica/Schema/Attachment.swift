@@ -182,6 +182,7 @@ extension ReplicaTables {
       try connection.execute(
         "DROP TABLE IF EXISTS \("tandem_aside_\(declaration.name)".sqlQuoted)")
     }
+    CompanionFile(of: connection)?.remove()
     // An earlier version has made the last one in some files.
     for name in ReplicaTables.tableNames + ["tandem_overtaking"] {
       try connection.execute("DROP TABLE IF EXISTS \(name)")
