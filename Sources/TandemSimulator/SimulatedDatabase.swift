@@ -198,6 +198,7 @@ extension SimulatedDatabase {
     let next = old.next
     try next.write(content)
     try database.close()
+    next.takeStagedPages(from: old)
     old.remove()
     disk = next
     tables = nil

@@ -76,7 +76,14 @@ struct SimulatedDisk {
   }
 
   func remove() {
-    for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+    for suffix in ["", "-wal", "-shm", stagedSuffix] { unlink(path + suffix) }
+  }
+
+  private var stagedSuffix: String { "-tandem" }
+
+  /// Takes the staged pages of the killed program, which its transactions do not undo.
+  func takeStagedPages(from other: SimulatedDisk) {
+    rename(other.path + stagedSuffix, path + stagedSuffix)
   }
 
   /// A new folder in memory if the system has such a file system, because each commit waits for the

@@ -69,7 +69,12 @@ extension SpaceTables {
     let message = SyncMessageWriter.bytes(part)
     try check(part, message.count, with: kept, account)
     let missing = (1...part.of).filter { $0 != part.part && kept?.numbers.contains($0) != true }
-    guard !missing.isEmpty else { return (try joined(part), .parts(missing: missing)) }
+    guard !missing.isEmpty else {
+      let commit = try joined(part)
+      // The records take the place of the parts, so that the file does not keep room for both.
+      try dropParts(of: part.replica)
+      return (commit, .parts(missing: missing))
+    }
     try run(
       "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       [

@@ -212,6 +212,20 @@ import Testing
     await store.close()
   }
 
+  @Test("The records of a commit take the room of its parts")
+  func room() throws {
+    let space = try TestSpace()
+    var replica = TestReplica(seed: 1)
+    let text = FieldValue.text(String(repeating: "long", count: 250))
+    let changes = (1...400).map { change(.integer($0), .insert(["a": text])) }
+    for part in replica.parts(try space.head, 10, changes: changes) {
+      _ = try space.commit(part)
+    }
+    #expect(try space.state.head.version == 1)
+    let free = try space.connection.integer("PRAGMA freelist_count") ?? .max
+    #expect(try free * 10 < space.connection.integer("PRAGMA page_count") ?? 0)
+  }
+
   private func expectRefusal(
     _ code: SyncRequestError.Code, _ location: SourceLocation = #_sourceLocation,
     _ body: () throws -> SyncOutcome

@@ -94,7 +94,10 @@ extension DatabaseReplica {
     _ progress: @escaping @Sendable (ReplicaProgress) -> Void,
     withoutTriggers: Bool = false
   ) async throws -> (summary: SyncSummary, applied: ReplicaApplyReport?) {
-    try await write(rows: step.writesRows) { [merging, limits] tables in
+    let (result, hasAppliedFile) = try await write(rows: step.writesRows) {
+      [merging, limits] tables -> (
+        (summary: SyncSummary, applied: ReplicaApplyReport?), hasAppliedFile: Bool
+      ) in
       tables.progress = progress
       if let space { try tables.requireSpace(named: space) }
       var generator = SystemRandomNumberGenerator()
@@ -104,8 +107,11 @@ extension DatabaseReplica {
           step, merging, decision: decision, limits: limits, using: &generator)
       }
       let summary = withoutTriggers ? try tables.quietly(perform) : try perform()
-      return (summary, tables.applyReport)
+      return ((summary, tables.applyReport), tables.hasAppliedFile)
     }
+    // Another program may have begun to use the file again. If this fails, the next synchronization removes it.
+    if hasAppliedFile { try? await write(rows: false) { try $0.removeStagedFile() } }
+    return result
   }
 
   /// A part of the commit that waits for its outcome; `nil` if none does, or it has fewer parts.
@@ -237,9 +243,9 @@ extension DatabaseReplica {
       let tables = ReplicaTables(transaction.connection)
       let state = try tables.state()
       guard state.pullNeed.needsDecision, let known = state.revision else { return nil }
+      let last = try? tables.lastStagedPage(in: try tables.openedStagedFile())
       return EpochPolicy.Change(
-        knownEpoch: known.epoch.description,
-        foundEpoch: try tables.lastStagedPage()?.revision.epoch.description)
+        knownEpoch: known.epoch.description, foundEpoch: last?.revision.epoch.description)
     }
     guard let change else { return nil }
     return try await epochPolicy.decision(about: change)

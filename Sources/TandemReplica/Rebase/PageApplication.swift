@@ -31,20 +31,26 @@ struct PageApplication {
       tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
   }
 
-  /// - Parameter last: The last page.
-  mutating func run(_ last: SyncPage) throws -> ReplicaApplyReport {
+  /// - Parameters:
+  ///   - last: The last page.
+  ///   - isStaged: True if it is one of the staged pages.
+  ///   - file: The file that has the content of staged pages.
+  mutating func run(
+    _ last: SyncPage, isStaged: Bool, _ file: StagedFile?
+  ) throws -> ReplicaApplyReport {
     try prepare()
     report.renumbered = try renumber(before: last)
-    let pageCount = try tables.stagedPageCount() + 1
-    var (number, count) = (0, RowCount())
+    let copied = try file.flatMap { try copyRows(of: $0) }
+    let pageCount = try tables.stagedPageCount() + (isStaged ? 0 : 1)
+    var (number, count) = (0, copied?.received ?? RowCount())
     func applyPage(_ page: SyncPage) throws {
       for change in page.changes { try apply(change) }
       number += 1
-      count.add(page)
+      if copied == nil { count.add(page) }
       tables.progress(count.progress(.applying, share: Double(number) / Double(pageCount)))
     }
-    try tables.forEachStagedPage(applyPage)
-    try applyPage(last)
+    try tables.forEachStagedPage(in: file, withoutRows: copied != nil, applyPage)
+    if !isStaged { try applyPage(last) }
     // Before any record takes a unique value from another one, which the space may have deleted.
     if deletesMissing { try deleteMissing() }
     try placing.finish()
@@ -52,9 +58,24 @@ struct PageApplication {
     // Emptied, not dropped: each change of the schema makes SQLite compile all statements again.
     if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
     try end(at: last)
-    report.writtenCount = placing.writtenCount
+    report.writtenCount = placing.writtenCount + (copied?.writtenCount ?? 0)
     report.rejectedCount = placing.rejectedCount
     return report
+  }
+
+  /// Copies the rows of the file into tables that have none; `nil` if this cannot be, so that each record is merged.
+  private mutating func copyRows(
+    of file: StagedFile
+  ) throws -> (writtenCount: Int, received: RowCount)? {
+    // Triggers, of the shadows too, would run.
+    guard tables.isQuiet, try tables.canCopyRows() else { return nil }
+    do {
+      let copied = try tables.connection.savepoint { try file.copyRows(to: tables) }
+      state.digest.add(copied.digest)
+      return (copied.writtenCount, copied.received)
+    } catch let error as DatabaseError where error.forbidsRow {
+      return nil
+    }
   }
 
   /// True if the pages have every record of the space.

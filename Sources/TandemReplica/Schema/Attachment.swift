@@ -187,6 +187,7 @@ extension ReplicaTables {
       try connection.execute(
         "DROP TABLE IF EXISTS \("tandem_aside_\(declaration.name)".sqlQuoted)")
     }
+    CompanionFile(of: connection)?.remove()
     for name in ReplicaTables.tableNames + ReplicaTables.formerTableNames {
       try connection.execute("DROP TABLE IF EXISTS \(name)")
     }

@@ -33,17 +33,26 @@ extension ReplicaTables {
     _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
     using generator: inout some RandomNumberGenerator
   ) throws -> ReplicaApplyReport {
+    let file = try stagedFile()
     guard try outboxSummary() == nil, try staging() == .complete,
-      let last = try takeLastStagedPage()
+      let last = try lastStagedPage(in: file)
     else { return ReplicaApplyReport() }
-    return try apply(last, merging, decision, namesReplica: true, using: &generator)
+    do {
+      return try apply(
+        last, isStaged: true, file, merging, decision, namesReplica: true, using: &generator)
+    } catch let error as DatabaseError where file?.isDamaged(error) ?? false {
+      // Everything is pulled again.
+      try discardStaged()
+      return ReplicaApplyReport()
+    }
   }
 
   /// Takes a page that answers a request. If more pages follow, it is staged; the last one is applied
   /// at once, with the staged ones. So a pull of one page takes one transaction, and writes nothing
   /// that it deletes again.
   ///
-  /// If the application has to decide first, the last page is staged as well.
+  /// If the application has to decide first, or rows are to be copied from the file beside the database, the last page
+  /// is staged as well.
   ///
   /// The connection must not enforce foreign keys if it is the last page.
   ///
@@ -53,13 +62,17 @@ extension ReplicaTables {
     _ page: SyncPage, for pull: SyncPull, _ merging: ReplicaMerging,
     using generator: inout some RandomNumberGenerator
   ) throws -> ReplicaApplyReport? {
-    guard page.next == nil, try !state().pullNeed.needsDecision, try awaits(answerTo: pull) else {
+    let file = page.next == nil ? try stagedFile() : nil
+    guard page.next == nil, try !state().pullNeed.needsDecision, try awaits(answerTo: pull),
+      try file == nil || !canCopyRows()
+    else {
       try stage(page, for: pull)
       return nil
     }
     try discardStaged(exceptSince: pull.since)
     try check(page)
-    return try apply(page, merging, nil, namesReplica: true, using: &generator)
+    return try apply(
+      page, isStaged: false, file, merging, nil, namesReplica: true, using: &generator)
   }
 
   /// Applies the page of an event, which has the changes after a revision, in place of a pull: if the
@@ -87,15 +100,19 @@ extension ReplicaTables {
     do { try check(page, isEvent: true) } catch is ForeignPage { return nil }
     // Another process may be in the middle of a pull. It starts again where this one ends.
     try discardStaged()
-    return try apply(page, merging, nil, namesReplica: false, using: &generator)
+    return try apply(
+      page, isStaged: false, nil, merging, nil, namesReplica: false, using: &generator)
   }
 
-  /// Applies the staged pages and the one after them, which is the last.
+  /// Applies the staged pages and, if it is not one of them, the last page.
   ///
-  /// - Parameter namesReplica: True if the pages have the last commit of the replica.
+  /// - Parameters:
+  ///   - file: The file that has the content of staged pages.
+  ///   - namesReplica: True if the pages have the last commit of the replica.
   private func apply(
-    _ last: SyncPage, _ merging: ReplicaMerging, _ decision: EpochPolicy.Decision?,
-    namesReplica: Bool, using generator: inout some RandomNumberGenerator
+    _ last: SyncPage, isStaged: Bool, _ file: StagedFile?, _ merging: ReplicaMerging,
+    _ decision: EpochPolicy.Decision?, namesReplica: Bool,
+    using generator: inout some RandomNumberGenerator
   ) throws -> ReplicaApplyReport {
     let schema = try schema()
     var state = try state()
@@ -124,7 +141,7 @@ extension ReplicaTables {
       let report = try self.readingRows {
         var application = try PageApplication(
           self, schema, merging, state, decision, firesTriggers: firesTriggers)
-        return try application.run(last)
+        return try application.run(last, isStaged: isStaged, file)
       }
       if !report.hasEqualDigests, state.pullNeed.trustsUntouchedRows { throw WrongBase() }
       return report
@@ -140,6 +157,7 @@ extension ReplicaTables {
       return try requireRepair(&state)
     }
     try discardStaged()
+    hasAppliedFile = file != nil
     try pruneKeptEdits()
     try pruneNotes()
     return report

@@ -42,7 +42,8 @@ extension ReplicaTables {
     return next.limited(to: pull.maxChangeCount) == pull
   }
 
-  /// Stores a page, as the bytes of its message.
+  /// Stores a page: in the file beside the database, or, if there can be none, in the database as the bytes of its
+  /// message.
   ///
   /// - Parameter pull: The request that the page answers. If another process has synchronized the
   ///   file since, or a commit waits for its outcome, the page is not stored. If it shows another
@@ -51,6 +52,7 @@ extension ReplicaTables {
   /// - Throws: `ForeignPage` if no space makes the page, or so many; nothing is stored then.
   @discardableResult
   package func stage(_ page: SyncPage, for pull: SyncPull) throws -> Bool {
+    let file = try stagedFile()
     guard try awaits(answerTo: pull) else {
       if try state().revision != page.revision { try requirePull() }
       return false
@@ -64,9 +66,16 @@ extension ReplicaTables {
       "INSERT INTO tandem_staged (since, next, page) VALUES (?, ?, ?)",
       [
         .text(pull.since.name), page.next.map { .text($0) } ?? .null,
-        .blob(SyncMessageWriter.bytes(page)),
+        try content(of: page, in: file ?? createStagedFile()),
       ])
     return true
+  }
+
+  /// The content of a page, or the token by which the file has it.
+  private func content(of page: SyncPage, in file: StagedFile?) throws -> FieldValue {
+    guard let file else { return .blob(SyncMessageWriter.bytes(page)) }
+    let first = try rows("SELECT page FROM tandem_staged ORDER BY position LIMIT 1").first?[0]
+    return try file.store(page, after: first, asRows: try isFresh(), hasher)
   }
 
   /// Throws if no space makes the page: by its keys. A record that comes again in a later page is legal: it
@@ -97,12 +106,19 @@ extension ReplicaTables {
 
   /// Calls `body` with each staged page, in order.
   package func forEachStagedPage(_ body: (SyncPage) throws -> Void) throws {
+    try forEachStagedPage(in: try stagedFile(), withoutRows: false, body)
+  }
+
+  /// - Parameter withoutRows: True to leave out the records that the file has as rows.
+  func forEachStagedPage(
+    in file: StagedFile?, withoutRows: Bool, _ body: (SyncPage) throws -> Void
+  ) throws {
     var position: FieldValue = .integer(.min)
     while let row = try rows(
       "SELECT position, page FROM tandem_staged WHERE position > ? ORDER BY position LIMIT 1",
       [position]
     ).first {
-      try body(try stagedPage(row[1]))
+      try body(try stagedPage(row[1], in: file, withoutRows: withoutRows))
       position = row[0]
     }
   }
@@ -116,26 +132,21 @@ extension ReplicaTables {
     return Int(clamping: count ?? 0)
   }
 
-  /// The last page; `nil` if there is none.
-  func lastStagedPage() throws -> SyncPage? {
+  /// The last page, without the records that the file has as rows; `nil` if there is none.
+  func lastStagedPage(in file: StagedFile?) throws -> SyncPage? {
     try rows("SELECT page FROM tandem_staged ORDER BY position DESC LIMIT 1").first
-      .map { try stagedPage($0[0]) }
+      .map { try stagedPage($0[0], in: file, withoutRows: true) }
   }
 
-  /// The last page, which is not staged from now on; `nil` if there is none.
-  func takeLastStagedPage() throws -> SyncPage? {
-    let page = try lastStagedPage()
-    try run(
-      "DELETE FROM tandem_staged WHERE position = (SELECT max(position) FROM tandem_staged)", [])
-    return page
-  }
-
-  private func stagedPage(_ value: FieldValue) throws -> SyncPage {
-    guard case .blob(let bytes) = value,
-      let page = try? SyncMessageReader(limits: .unlimited).page(bytes)
-    else {
-      throw ReplicaError.damaged("tandem_staged", connection.path)
+  private func stagedPage(
+    _ content: FieldValue, in file: StagedFile?, withoutRows: Bool
+  ) throws -> SyncPage {
+    var page: SyncPage?
+    switch content {
+    case .blob(let bytes): page = try? SyncMessageReader(limits: .unlimited).page(bytes)
+    default: page = try withoutRows ? file?.pageWithoutRows(content) : file?.page(content)
     }
+    guard let page else { throw ReplicaError.damaged("tandem_staged", connection.path) }
     return page
   }
 
@@ -145,6 +156,80 @@ extension ReplicaTables {
     case .none, .changes, .conflict: state.revision
     case .first, .horizon, .columns, .epoch, .history, .repair: nil
     }
+  }
+}
+
+// MARK: - The file beside the database
+
+extension ReplicaTables {
+  /// The file that has the content of staged pages; `nil` if no page is in one. If it lacks one of them, as in a database
+  /// that was restored, all pages are forgotten: the pull starts again.
+  func stagedFile() throws -> StagedFile? {
+    guard let last = try rows(Self.stagedTokens + " DESC LIMIT 1").first?[0] else { return nil }
+    if let file = try openedStagedFile() {
+      do {
+        let count = try stagedPageCount()
+        let hasAll = try file.keepOnly(count, last: last) {
+          try rows(Self.stagedTokens).map { $0[0] }
+        }
+        if hasAll { return file }
+      } catch let error as DatabaseError where file.isDamaged(error) {}
+    }
+    try discardStaged()
+    return nil
+  }
+
+  /// The file that is there, which may lack pages.
+  func openedStagedFile() throws -> StagedFile? {
+    guard let (companion, schema, layout) = try stagedFilePlan() else { return nil }
+    return StagedFile(companion, schema, layout: layout)
+  }
+
+  private static let stagedTokens =
+    "SELECT page FROM tandem_staged WHERE typeof(page) = 'text' ORDER BY position"
+
+  private func createStagedFile() throws -> StagedFile? {
+    guard let (companion, schema, layout) = try stagedFilePlan() else { return nil }
+    try connection.checkIsFileThere()
+    return try StagedFile.created(companion, schema, layout: layout)
+  }
+
+  /// The file, and the tables that it is made for.
+  private func stagedFilePlan() throws -> (CompanionFile, ReplicaSchema, layout: String)? {
+    guard let companion = CompanionFile(of: connection) else { return nil }
+    let schema = try schemaAsItIs().schema
+    var layout = String(
+      decoding: SyncMessageWriter.bytes(schema.tables.map(\.declaration)), as: UTF8.self)
+    for table in schema.tables {
+      let sql = try rows(
+        "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+        [.text(table.name)])
+      layout += sql.first?[0].textValue ?? ""
+    }
+    return (companion, schema, layout)
+  }
+
+  /// Removes the file unless it has pages that are not applied.
+  package func removeStagedFile() throws {
+    guard try rows(Self.stagedTokens + " LIMIT 1").isEmpty else { return }
+    CompanionFile(of: connection)?.remove()
+  }
+
+  /// True if the file has no rows, former versions or edits yet: then what comes first are rows as they are.
+  func isFresh() throws -> Bool {
+    guard try state().pullNeed == .first, try rows("SELECT 1 FROM tandem_parked LIMIT 1").isEmpty
+    else { return false }
+    return try schema().tables.allSatisfy { table in
+      try [table.name, table.shadow.name, table.asideName].allSatisfy {
+        try rows("SELECT 1 FROM \($0.sqlQuoted) LIMIT 1").isEmpty
+      }
+    }
+  }
+
+  /// True if all staged pages are in the file, and their rows can be copied.
+  func canCopyRows() throws -> Bool {
+    try isFresh()
+      && rows("SELECT 1 FROM tandem_staged WHERE typeof(page) <> 'text' LIMIT 1").isEmpty
   }
 }
 

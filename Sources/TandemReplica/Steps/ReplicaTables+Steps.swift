@@ -18,7 +18,7 @@ extension ReplicaTables {
     _ = try schema()
     var isNew = false
     switch step {
-    case .look: break
+    case .look: try removeStagedFile()
     case .requirePull: try requirePull()
     case .freeze: isNew = try freeze(merging, limits: limits, using: &generator)
     case .settle(let outcome, let commit): try settle(outcome, of: commit, using: &generator)

@@ -49,8 +49,11 @@ package final class ReplicaTables {
   /// True while a step runs that has found no parked fields and has parked none.
   var isWithoutParked = false
 
+  /// True if the last step applied pages that a file beside the database has, which is of no use from its commit on.
+  var hasAppliedFile = false
+
   /// True while ``quietly(_:)`` runs.
-  private var isQuiet = false
+  private(set) var isQuiet = false
 
   /// The replica in the file of a connection.
   ///

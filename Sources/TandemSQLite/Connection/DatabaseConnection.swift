@@ -173,6 +173,27 @@ extension DatabaseConnection {
     }
   }
 
+  /// Runs a statement of the cache once for each row of a query, which may be one of another connection: the columns of
+  /// the row are the parameters. Returns the number of rows.
+  package func run(
+    _ text: StatementText, forEachRowOf query: Statement
+  ) throws(DatabaseError) -> Int {
+    try withStatement(text) { statement throws(DatabaseError) in
+      let columns = 0..<sqlite3_column_count(query.handle)
+      var count = 0
+      while try query.step() {
+        for column in columns {
+          let value = sqlite3_column_value(query.handle, column)
+          let result = sqlite3_bind_value(statement.handle, column + 1, value)
+          guard result == SQLITE_OK else { throw handle.error(result, sql: text.sql) }
+        }
+        while try statement.step() {}
+        count += 1
+      }
+      return count
+    }
+  }
+
   /// The rows of a query, which should be few. The statement is one of the cache.
   package func rows(
     _ sql: String, _ parameters: [FieldValue] = []
