@@ -1,3 +1,4 @@
+internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 internal import TandemSync
