@@ -62,6 +62,18 @@ struct ColumnDefinitionTests {
       ])
   }
 
+  @Test("A key may be declared NOT NULL and have a default in some copies: no row depends on it")
+  func key() throws {
+    _ = try replica("a", seed: 1)
+    let other = try TestReplica(
+      seed: 2,
+      [
+        "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL DEFAULT (hex(randomblob(16))), a) WITHOUT ROWID"
+      ],
+      tables: [AttachedTable("t")], space: space)
+    #expect(try notices(other) == [])
+  }
+
   @Test("A file that lacks columns is told only about those that it has")
   func fewer() throws {
     #expect(
