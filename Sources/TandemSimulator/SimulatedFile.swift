@@ -206,7 +206,7 @@ final class SimulatedFile {
     return count
   }
 
-  /// Edits of two sides conflict only where both have changed the same field, or the same record if
+  /// Edits of two sides conflict only where both have changed the same field or unit, or the same record if
   /// records change as a whole.
   private func checkConflict(
     in table: String, base: FieldValue, local: FieldValue, remote: FieldValue
@@ -219,7 +219,8 @@ final class SimulatedFile {
     }
     let names = Set(versions.flatMap(\.layout.names))
     let changed = versions.dropFirst().map { version in
-      names.filter { !versions[0][$0].hasSameStorage(as: version[$0]) }
+      let names = names.filter { !versions[0][$0].hasSameStorage(as: version[$0]) }
+      return table.units.reduce(names) { $0.isDisjoint(with: $1) ? $0 : $0.union($1) }
     }
     let isTwoSided =
       table.granularity == .record

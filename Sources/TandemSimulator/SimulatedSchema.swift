@@ -101,6 +101,12 @@ struct SimulatedSchema {
       }
     }
 
+    /// The columns that belong together.
+    var units: [Set<String>] {
+      (isChecked || codeIndex == .partial ? [["code", "extra"]] : [])
+        + (hasRange ? [["low", "high"]] : [])
+    }
+
     /// The number of the row that counts.
     static let counterNumber = 98
 

@@ -97,8 +97,21 @@ extension SpaceModel {
   }
 
   /// The values of a record in unique indexes after a change.
-  func claims(after change: SyncChange) -> [String: [FieldValue]] {
+  func claims(after change: SyncChange, base: Int) -> [String: [FieldValue]] {
     var claims = states[change.key]?.last?.claims ?? [:]
+    let later = states[change.key]?.filter { $0.version > base } ?? []
+    // While an index is pending, any change may state its value.
+    for case .index(let index) in pending.filter({ $0.table == change.key.table }).map(\.constraint)
+    where change.verb != .delete && change.claims[index.sql] != nil {
+      let seen = states[change.key]?.last { $0.version <= base }
+      let isSeen = later.allSatisfy { state in
+        index.columns.allSatisfy { column in
+          (state.fields?[column.name.text] ?? .null).hasSameStorage(
+            as: seen?.fields?[column.name.text] ?? .null)
+        }
+      }
+      if isSeen { claims[index.sql] = change.claims[index.sql] }
+    }
     if case .insert = change.verb { claims = [:] }
     for index in touched(by: change, constraints.union(pending)) {
       claims[index.sql] = change.claims[index.sql]

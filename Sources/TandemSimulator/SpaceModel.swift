@@ -185,10 +185,17 @@ extension SpaceModel {
       }
       new = new.presentFields
       let isDeletion = change.verb == .delete
-      if let old, !isDeletion, old.hasSameStorage(as: new) { continue }
+      let claims = isDeletion ? [:] : claims(after: change, base: commit.base.version)
+      if let old, !isDeletion, old.hasSameStorage(as: new) {
+        if case .insert = change.verb { continue }
+        if let last = states[change.key]?.indices.last {
+          states[change.key]?[last].claims = claims
+        }
+        if !keys.contains(change.key) { keys.append(change.key) }
+        continue
+      }
       if let old { digest.remove(change.key, old) }
       if !isDeletion { digest.add(change.key, new) }
-      let claims = isDeletion ? [:] : claims(after: change)
       if states[change.key]?.last?.version == version { states[change.key]?.removeLast() }
       states[change.key, default: []].append(
         State(version: version, fields: isDeletion ? nil : new, claims: claims))

@@ -71,6 +71,8 @@ package struct SpaceLedger {
     package let old: SpaceRecord?
     /// The state after.
     package let new: SpaceRecord
+    /// False if the commit has only stated a value of the record, which keeps its version.
+    var changesRecord: Bool { new.version != old?.version }
   }
 
   /// The columns of a table.
@@ -125,11 +127,17 @@ package struct SpaceLedger {
     }
 
     /// The values in unique indexes after a change that makes or keeps the record. An index whose value the change
-    /// does not state, and should, has none.
-    func claims(of old: SpaceRecord?, after change: SyncChange) -> [String: [UInt8]] {
+    /// does not state, and should, has none. While an index is pending, any change may state its value, if the replica
+    /// has seen the columns as they are.
+    func claims(
+      of old: SpaceRecord?, after change: SyncChange, base: Int
+    ) -> [String: [UInt8]] {
       var claims: [String: [UInt8]] = [:]
-      for (index, _) in indexes {
-        guard change.touches(index) else {
+      for (index, holds) in indexes {
+        let isStated =
+          !holds && change.claims[index.sql] != nil
+          && index.columns.allSatisfy { old?.version(of: $0.name) ?? 0 <= base }
+        guard change.touches(index) || isStated else {
           claims[index.sql] = old?.claims[index.sql]
           continue
         }
@@ -215,7 +223,8 @@ extension SpaceLedger {
       case .conflict(let reason): conflicts.append(SyncObjection(key: change.key, reason: reason))
       case .refusal(let reason): refusals.append(SyncObjection(key: change.key, reason: reason))
       case nil:
-        states[offset].new = applying(change, in: columns, to: states[offset].new, as: version)
+        states[offset].new = applying(
+          change, in: columns, to: states[offset].new, base: commit.base.version, as: version)
       }
     }
     if !refusals.isEmpty { return .refused(refusals) }
@@ -316,20 +325,20 @@ extension SpaceLedger {
 extension SpaceLedger {
   /// The state of a record after a change that nothing objects to.
   private func applying(
-    _ change: SyncChange, in columns: Columns, to old: SpaceRecord?, as version: Int
+    _ change: SyncChange, in columns: Columns, to old: SpaceRecord?, base: Int, as version: Int
   ) -> SpaceRecord {
     switch change.verb {
     case .insert(let fields):
       if let old, old.fields != nil { return old }
       var new = SpaceRecord(
         fields: record(columns, [fields]), version: version, createdVersion: version)
-      new.claims = columns.claims(of: nil, after: change)
+      new.claims = columns.claims(of: nil, after: change, base: base)
       return new
     case .delete:
       return SpaceRecord(
         fields: nil, version: version, createdVersion: old?.createdVersion ?? version)
     case .update(let fields):
-      return changing(old, columns, fields, by: change, as: version)
+      return changing(old, columns, fields, by: change, base: base, as: version)
     case .add(let addends):
       let live = old?.fields
       let sums = zip(addends.layout.names, addends.values).map { name, addend in
@@ -337,27 +346,30 @@ extension SpaceLedger {
       }
       return changing(
         old, columns, Record(uncheckedLayout: addends.layout, values: sums), by: change,
-        as: version)
+        base: base, as: version)
     }
   }
 
   /// The state of a live record after some of its fields got new values.
   private func changing(
     _ old: SpaceRecord?, _ columns: Columns, _ fields: Record, by change: SyncChange,
-    as version: Int
+    base: Int, as version: Int
   ) -> SpaceRecord {
-    guard var new = old, let live = new.fields else {
+    guard var old, let live = old.fields else {
       preconditionFailure("a change of a record that does not live is a conflict")
     }
+    if !columns.indexes.isEmpty {
+      old.claims = columns.claims(of: old, after: change, base: base)
+    }
+    var new = old
     new.fieldVersions = new.fieldVersions.filter { $0.value > horizon }
     for (name, value) in zip(fields.layout.names, fields.values)
     where !live[name].hasSameStorage(as: value) {
       new.fieldVersions[FieldName(name)] = version
       new.version = version
     }
-    guard new.version == version else { return old ?? new }
+    guard new.version == version else { return old }
     new.fields = record(columns, [live, fields])
-    new.claims = columns.claims(of: old, after: change)
     return new
   }
 
@@ -441,10 +453,12 @@ private struct States {
     }
   }
 
-  /// The records that changed.
+  /// The records that changed, and those of which only a claim did.
   var edits: [SpaceLedger.Edit] {
     states.compactMap { state in
-      guard let new = state.new, new.version != state.old?.version else { return nil }
+      guard let new = state.new,
+        new.version != state.old?.version || new.claims != state.old?.claims
+      else { return nil }
       return SpaceLedger.Edit(key: state.key, old: state.old, new: new)
     }
   }
@@ -467,11 +481,6 @@ extension SyncChange {
     case .delete: false
     }
   }
-}
-
-extension SpaceConstraint {
-  /// The unique index whose values commits state.
-  fileprivate var index: SpaceIndex? { if case .index(let index) = self { index } else { nil } }
 }
 
 extension FieldValue {

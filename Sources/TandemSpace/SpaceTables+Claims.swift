@@ -35,9 +35,7 @@ extension SpaceTables {
   /// The numbers of the unique indexes whose values commits state, by table and by the SQL of the index.
   func indexRules(_ tables: [SpaceTable]) throws -> [FieldName: [String: Int]] {
     let indexed = tables.filter { table in
-      ((table.constraints ?? []) + table.pending.map(\.constraint)).contains {
-        if case .index = $0 { true } else { false }
-      }
+      ((table.constraints ?? []) + table.pending.map(\.constraint)).contains { $0.index != nil }
     }
     return try indexed.reduce(into: [:]) { indexes, table in
       let name = FieldName(table.name)

@@ -168,7 +168,8 @@ extension SpaceTables {
       }
       var digest = state.digest
       let hasher = RecordHasher()
-      for edit in edits {
+      let changed = edits.filter(\.changesRecord)
+      for edit in changed {
         if let fields = edit.old?.fields { digest.remove(edit.key, fields, by: hasher) }
         if let fields = edit.new.fields { digest.add(edit.key, fields, by: hasher) }
         try write(edit)
@@ -176,7 +177,7 @@ extension SpaceTables {
       if let answer { try write(answer, of: edits, state.tables) }
       try note(numbersOf: edits, in: state.tables, above: numbers)
       for version in commit.overruled { try insertOverruled(version, in: revision) }
-      try insertCounts(of: edits.lazy.map(\.key), in: revision.version)
+      try insertCounts(of: changed.lazy.map(\.key), in: revision.version)
       try insertHistory(revision, digest, commit, at: time)
       try run("UPDATE space SET head = ?", [.integer(Int64(revision.version))])
       return .accepted(revision, digest)

@@ -153,6 +153,44 @@ struct UniqueIndexTests {
     #expect(try new.rows("SELECT * FROM t") == [["o", "x"]])
   }
 
+  @Test(
+    "An index that a copy creates later, or brings along, holds once that copy has stated the values of all rows",
+    arguments: [false, true])
+  func createdLater(isBroughtAlong: Bool) throws {
+    let space = try TestSpace()
+    let table = "CREATE TABLE t (id TEXT PRIMARY KEY, a TEXT, n INT)"
+    let index = "CREATE UNIQUE INDEX i ON t (lower(a)) WHERE n > 0"
+    let tables = [AttachedTable("t")]
+    let first = try (1...2).map {
+      try TestReplica(seed: $0, [table], withBlindSpots: tables, space: space)
+    }
+    try first[0].execute("INSERT INTO t VALUES ('o', 'x', 1), ('p', 'X', 0), ('q', NULL, 1)")
+    try converge(first, space)
+    let versions = try space.records().count
+    var replicas = first
+    if isBroughtAlong {
+      replicas.append(
+        try TestReplica(seed: 3, [table, index], withBlindSpots: tables, space: space))
+      try replicas[2].sync(space)
+    } else {
+      try first[0].execute(index)
+    }
+    try converge(replicas, space)
+    try converge(replicas, space)
+    let declared = try #require(try space.state.tables.first)
+    #expect(declared.pending.isEmpty)
+    #expect(declared.constraints?.contains { $0.index != nil } == true)
+    #expect(try space.records().count == versions)
+    let head = try space.state.head
+    try converge(replicas, space)
+    #expect(try space.state.head == head)
+    // A copy without the index is held to it.
+    try first[1].execute("UPDATE t SET n = 1 WHERE id = 'p'")
+    try converge(replicas, space)
+    #expect(try first[0].rows("SELECT n FROM t WHERE id = 'p'") == [[0]])
+    #expect(try first[1].read { try $0.keptEdits(.rejected) }.count == 1)
+  }
+
   @Test("A copy that cannot compute an index lists its edits, and says why")
   func uncomputable() throws {
     let space = try TestSpace()

@@ -134,6 +134,37 @@ final class SpaceIndexTests {
     #expect(try declared().constraints == [.index(Self.index)])
   }
 
+  @Test(
+    "While an index is pending, any change may state the value of a record that it has seen as it is"
+  )
+  func statedLate() throws {
+    let space = try TestSpace(tables: [Self.table(nil)])
+    func commit(_ changes: SyncChange..., on base: SpaceRevision? = nil) throws -> SyncOutcome {
+      try space.commit(replicas[0].commit(try base ?? space.head, changes))
+    }
+    func declared() throws -> SpaceTable { try #require(try space.state.tables.first) }
+    _ = try commit(change(1, .insert(["a": "x"])), change(2, .insert(["a": "y"])))
+    let base = try space.head
+    _ = try commit(change(2, .update(["a": "z"])))
+    _ = try space.run { space, _ in try space.declare([Self.table([.index(Self.index)])]) }
+    let (digest, version) = (try space.state.digest, try space.head.version)
+    _ = try commit(
+      change(1, .update([:]), claims: ["x"]), change(2, .update(["c": 1]), claims: ["y"]), on: base)
+    #expect(try space.head.version == version + 1)
+    _ = try space.run { space, _ in try space.declare([Self.table([.index(Self.index)])]) }
+    #expect(try declared().pending.map(\.records) == [[[2]]])
+    _ = try commit(change(2, .update(["c": .null]), claims: ["z"]))
+    #expect(try declared().pending.isEmpty)
+    #expect(try space.state.digest == digest)
+    #expect(
+      try space.run { space, _ in try space.record(SyncKey(table: "t", id: [1]))?.version } == 1)
+    // Now the index holds, and other changes state nothing.
+    _ = try commit(change(1, .update([:]), claims: ["w"]))
+    guard case .refused = try commit(change(3, .insert(["a": "x"]), claims: ["x"])) else {
+      return #expect(Bool(false))
+    }
+  }
+
   @Test("A program that knows no constraints gets none, and a space refuses unknown columns")
   func declarations() throws {
     let known = try space.run { space, _ in try space.declare([Self.table(nil)]) }

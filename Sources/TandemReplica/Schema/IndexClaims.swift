@@ -6,6 +6,8 @@ internal import TandemSync
 struct IndexClaims {
   /// The indexes of each table.
   private(set) var values: [FieldName: [IndexValues]] = [:]
+  /// The tables with a pending index: their records are to have a value as soon as possible, so every change states it.
+  private(set) var pending: Set<FieldName> = []
   /// The reason for which this file cannot compute an index of a table.
   private(set) var faults: [FieldName: String] = [:]
 
@@ -16,10 +18,11 @@ struct IndexClaims {
     for table in tables {
       let name = FieldName(table.name)
       for constraint in (table.constraints ?? []) + table.pending.map(\.constraint) {
-        guard case .index(let index) = constraint, seen[name, default: []].insert(index).inserted
+        guard let index = constraint.index, seen[name, default: []].insert(index).inserted
         else { continue }
         do {
           values[name, default: []].append(try IndexValues(index, of: table))
+          if table.pending.contains(where: { $0.constraint == constraint }) { pending.insert(name) }
         } catch {
           faults[name] =
             "this program cannot compute the unique index \(index.name): \(error.message)"
@@ -40,7 +43,9 @@ struct IndexClaims {
       switch verb {
       case .insert(let fields): claims[value.index.sql] = try value.values(of: key.id, fields)
       case .update(let fields), .add(let fields):
-        guard let record, value.index.depends(on: fields.layout.names) else { continue }
+        guard let record,
+          pending.contains(FieldName(key.table)) || value.index.depends(on: fields.layout.names)
+        else { continue }
         claims[value.index.sql] = try value.values(of: key.id, record)
       case .delete: break
       }

@@ -14,12 +14,41 @@ extension ReplicaTables {
   ///
   /// - Parameter tables: Its answer to the declaration of this file's tables.
   package func noteSpaceTables(_ tables: [SpaceTable]) throws {
-    guard let news = try news(in: tables) else { return }
+    guard var news = try news(in: tables) else { return }
+    if try state().revision == nil {
+      // The rows are not yet known to be those of the space. Its next answer is news again.
+      for place in news.indices {
+        news[place].pending.removeAll { $0.constraint.index != nil }
+      }
+    } else {
+      try touchUnclaimedRows(news)
+    }
     // A file of an earlier version does not have it.
     try connection.execute(ReplicaTables.rulesCreation)
     try run(
       "INSERT OR REPLACE INTO \(ReplicaTables.name) VALUES (1, ?)",
       [.blob(SyncMessageWriter.bytes(news))])
+  }
+
+  /// Touches all rows of tables with a unique index of this file that is pending since now, because the space has
+  /// records of which nobody has stated the value: the next commit states it, although the rows have not changed.
+  private func touchUnclaimedRows(_ tables: [SpaceTable]) throws {
+    let known = try spaceTables()
+    for table in try schema().tables {
+      let former = known.table(named: table.name)?.pending.map(\.constraint) ?? []
+      let isUnclaimed = tables.table(named: table.name)?.pending.contains { entry in
+        entry.constraint.index != nil && !former.contains(entry.constraint)
+          && table.declaration.constraints?.contains(entry.constraint) == true
+      }
+      guard isUnclaimed ?? false else { continue }
+      let names = (table.keyNames + table.columnNames).sqlList
+      let hasKey = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+      try run(
+        """
+        INSERT INTO \(table.shadow.name.sqlQuoted) (\(names), \(TableShadow.existed))
+        SELECT \(names), 1 FROM \(table.name.sqlQuoted) WHERE \(hasKey) ON CONFLICT DO NOTHING
+        """, [])
+    }
   }
 
   /// Those of the tables of the space that are attached; `nil` if they are as the file knows them.

@@ -220,6 +220,12 @@ extension ReplicaTables {
     let syncKey = row.table.syncKey(key)
     guard var change = try sendableChange(of: row, key, merging, base) else { return .stays }
     if let first { change.verbs = [.insert(first.withoutNulls)] }
+    if change.verbs.isEmpty, row.base != nil, row.unseen == nil, change.result != nil,
+      draft.claims.pending.contains(FieldName(row.table.name))
+    {
+      // The row has not changed, and its value in an index is not stated.
+      change.verbs = [.update([:])]
+    }
     guard !change.verbs.isEmpty else {
       try change.conflict.map { try record($0, syncKey, base) }
       if row.unseen != nil {

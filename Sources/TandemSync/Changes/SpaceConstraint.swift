@@ -18,6 +18,11 @@ package enum SpaceConstraint: Hashable, Sendable {
   case together([FieldName])
 }
 
+extension SpaceConstraint {
+  /// The unique index whose values commits state.
+  package var index: SpaceIndex? { if case .index(let index) = self { index } else { nil } }
+}
+
 extension SpaceConstraint: CustomStringConvertible {
   /// The rule in words, as in `mail is unique (NOCASE)` and `category refers to category(id)`.
   package var description: String {
