@@ -14,6 +14,14 @@ static inline int csqlite_enable_triggers(sqlite3 *database, int isEnabled) {
   return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, isEnabled, (int *)0);
 }
 
+// Permits or refuses statements that edit the text of the schema; returns whether they were refused.
+static inline int csqlite_set_defensive(sqlite3 *database, int isDefensive) {
+  int former = 0;
+  sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, -1, &former);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, isDefensive, (int *)0);
+  return former;
+}
+
 // Loads an extension; `message` is freed by sqlite3_free. Apple's library cannot.
 static inline int csqlite_load_extension(sqlite3 *database, const char *file, char **message) {
 #ifdef __APPLE__

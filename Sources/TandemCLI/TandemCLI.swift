@@ -16,8 +16,8 @@ struct TandemCLI {
       (
         "Keep databases in step",
         [
-          AttachCommand.self, SyncCommand.self, StatusCommand.self, ConflictsCommand.self,
-          RejectedCommand.self, AlterCommand.self, DetachCommand.self,
+          RekeyCommand.self, AttachCommand.self, SyncCommand.self, StatusCommand.self,
+          ConflictsCommand.self, RejectedCommand.self, AlterCommand.self, DetachCommand.self,
         ]
       ),
       (

@@ -62,6 +62,7 @@ struct JSONHelpTests {
       "mirror c.json m.db --table u --key id --content url --into files -n",
       "token create --tokens tk --account a --space s --write", "token list --tokens tk",
       "watch x.db --table t --initial --once 1", "watch x.db --table t --initial --once 1 --list",
+      "rekey x.db --table t --text -n",
     ] {
       let result = try await Tool.shell("$tandem \(line) --json", in: folder)
       let command = try #require(line.split(separator: " ").first.map(String.init))

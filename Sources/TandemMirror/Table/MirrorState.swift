@@ -208,15 +208,6 @@ extension FieldValue {
   init(_ text: String?) { self = text.map { .text($0) } ?? .null }
 }
 
-extension String {
-  /// The text as an SQL literal: `'it''s'`. A quote may carry a combining mark, so it is looked for among
-  /// the scalars and not among the characters.
-  var sqlLiteral: String {
-    let scalars = unicodeScalars.flatMap { $0 == "'" ? [$0, $0] : [$0] }
-    return "'\(String(String.UnicodeScalarView(scalars)))'"
-  }
-}
-
 extension DatabaseConnection {
   /// Throws unless one of Tandem's tables has these columns: another program, or another version, may have
   /// created it.

@@ -14,6 +14,13 @@ extension String {
     return String(quoted)
   }
 
+  /// The text as an SQL literal: `'it''s'`. A quote may carry a combining mark, so it is looked for among
+  /// the scalars and not among the characters.
+  package var sqlLiteral: String {
+    let scalars = unicodeScalars.flatMap { $0 == "'" ? [$0, $0] : [$0] }
+    return "'\(String(String.UnicodeScalarView(scalars)))'"
+  }
+
   /// True if SQLite treats two names as the same: it ignores the case of ASCII letters.
   package func isSameSQLName(as other: String) -> Bool {
     utf8.count == other.utf8.count
