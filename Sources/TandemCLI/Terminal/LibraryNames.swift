@@ -40,7 +40,7 @@ enum LibraryNames {
     "keptEdits(.conflicts)": "tandem conflicts",
     "AttachedTable.columns": "--table TABLE:COLUMN,COLUMN",
     "endSchemaChange()": "tandem alter DB --end",
-    "rekey": "tandem rekey DB --autoincrement",
+    "rekey": "tandem rekey DB --table TABLE --autoincrement",
   ]
 
   /// The spelling of a name; `nil` for a word that is no name of the library.
