@@ -494,7 +494,7 @@ struct SyncCommandTests: ShellSuite {
     ),
     (
       "attach a.db --space s --table number --renumber number", 1,
-      "rebuild it first (tandem rekey DB --autoincrement), then attach it with --renumber"
+      "rebuild it first (tandem rekey DB --table TABLE --autoincrement), then attach it with --renumber"
     ),
     ("attach a.db --space s --table note --renumber nope", 2, "name the table by --table as well"),
     ("attach a.db --space s --table note --renumber note", 1, "attach it without --renumber"),
