@@ -107,7 +107,7 @@ extension Simulation {
     _ report: ReplicaApplyReport, _ summary: SyncSummary, _ file: SimulatedFile,
     _ tables: ReplicaTables, _ connection: DatabaseConnection
   ) throws {
-    guard report.revision != nil, summary.hasChanges else { return }
+    guard report.revision != nil, summary.hasChanges, !file.hasUncapturedEdits else { return }
     struct Undone: Error {}
     var random = random
     do {
