@@ -159,14 +159,12 @@ final class SimulatedFile {
       uniquingKeysWith: { $1 })
   }
 
-  /// The values of the columns that are not synchronized, by the keys of their rows, or by their marks if the keys
-  /// may change.
+  /// The values of the columns that are not synchronized, of rows whose keys do not change.
   func notes(_ connection: DatabaseConnection) throws -> [SyncKey: FieldValue] {
     var notes: [SyncKey: FieldValue] = [:]
-    for table in schema.tables where table.hasNote {
-      let identity = table.isNumbered ? ["mark"] : table.keyColumns
+    for table in schema.tables where table.hasNote && !table.isNumbered {
       let rows = try connection.rows(
-        "SELECT \((identity + ["note"]).joined(separator: ", ")) FROM \(table.name)")
+        "SELECT \((table.keyColumns + ["note"]).joined(separator: ", ")) FROM \(table.name)")
       for row in rows { notes[SyncKey(table: table.name, id: row.dropLast())] = row.last }
     }
     return notes

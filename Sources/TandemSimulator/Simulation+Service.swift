@@ -84,7 +84,7 @@ extension Simulation {
       let parameters = [
         ("since", pull.since?.description), ("cursor", pull.cursor),
         ("limit", pull.maxChangeCount < .max ? "\(pull.maxChangeCount)" : nil),
-        ("replica", pull.replica?.description),
+        ("replica", pull.replica?.description), ("numbers", pull.asksForNumbers ? "true" : nil),
       ]
       return SimulatedService.Request(
         client: client, method: "GET",

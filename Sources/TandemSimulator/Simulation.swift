@@ -264,11 +264,7 @@ extension Simulation {
         // A record that was made anew between two pages of a pull is a new row.
         if !notes.isEmpty {
           try tables.forEachStagedPage { page in
-            for change in page.changes where change.fields == nil {
-              notes[change.key] = nil
-              guard ledger.numberedTables.contains(change.key.table) else { continue }
-              notes = notes.filter { $0.key.table != change.key.table }
-            }
+            for change in page.changes where change.fields == nil { notes[change.key] = nil }
           }
         }
         var staged: [[FieldValue]] = []

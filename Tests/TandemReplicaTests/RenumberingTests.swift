@@ -155,19 +155,6 @@ struct RenumberingTests {
     try expectEqualFiles(a, b, lines: [["Ada", "milk"], ["Ben", "tea"]])
   }
 
-  @Test("An edited row of the space keeps its reference to a number that a new row had by chance")
-  func orphanStays() throws {
-    let a = try file(1, rows: "INSERT INTO line VALUES (7, 5, 'lost')")
-    let b = try file(2)
-    try converge([a, b], space)
-    try a.execute("INSERT INTO invoice VALUES (5, 'Ann')")
-    try a.sync(space)
-    try b.execute("UPDATE line SET what = 'found'")
-    try b.execute("INSERT INTO invoice VALUES (5, 'Ben')")
-    try expectEqualFiles(a, b, lines: [["Ann", "found"]])
-    #expect(try b.rows("SELECT * FROM invoice") == [[5, "Ann"], [6, "Ben"]])
-  }
-
   @Test("An edit that beats a deletion brings the record back under its number [revives]")
   func editRevives() throws {
     let (a, b) = try pair()
