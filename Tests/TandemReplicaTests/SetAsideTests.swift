@@ -306,7 +306,7 @@ struct SetAsideTests {
       case .base: [["0", "A2"]]
       case .fields: [["mine", "A2"]]
       case .record(nil): []
-      case .record, .remote: [["mine", "mine"]]
+      case .record, .remote, .same: [["mine", "mine"]]
       }
     try expectEqualRows(replicas, "SELECT x, y FROM t", expected)
   }
