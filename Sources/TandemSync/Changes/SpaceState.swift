@@ -19,7 +19,8 @@ package struct SpaceState: Hashable, Sendable {
   /// The state for a program that may know no constraints. Those that do get them from a declaration.
   package var withoutConstraints: SpaceState {
     SpaceState(
-      head: head, digest: digest, horizon: horizon, tables: tables.map(\.withoutConstraints))
+      head: head, digest: digest, horizon: horizon,
+      tables: tables.map(\.withoutConstraints.withoutNumbers))
   }
 }
 

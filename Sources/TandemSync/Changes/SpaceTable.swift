@@ -54,7 +54,6 @@ extension SpaceTable {
   package var withoutConstraints: SpaceTable {
     var table = self
     (table.constraints, table.pending, table.definitions) = (nil, [], nil)
-    table.isNumbered = false
     return table
   }
 
