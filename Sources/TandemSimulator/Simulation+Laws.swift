@@ -95,9 +95,10 @@ extension Simulation {
     case .stage(let page, for: _) where page.next == nil: break
     default: return false
     }
-    let summary = try tables.summary().sync
-    return try !summary.hasChanges && summary.outbox == nil && !tables.hasWithdrawn()
-      && [.none, .changes].contains(tables.state().pullNeed)
+    let summary = try tables.summary()
+    // Edits that were made while triggers were gone are found by the pull.
+    return try !summary.sync.hasChanges && summary.sync.outbox == nil && !tables.hasWithdrawn()
+      && [.none, .changes].contains(summary.state.pullNeed)
   }
 
   /// A file that had no changes, and knows all commits before its own and what became of these, has nothing
@@ -107,7 +108,7 @@ extension Simulation {
     _ report: ReplicaApplyReport, _ summary: SyncSummary, _ file: SimulatedFile,
     _ tables: ReplicaTables, _ connection: DatabaseConnection
   ) throws {
-    guard report.revision != nil, summary.hasChanges, !file.hasUncapturedEdits else { return }
+    guard report.revision != nil, summary.hasChanges else { return }
     struct Undone: Error {}
     var random = random
     do {
