@@ -261,7 +261,10 @@ extension SpaceLedger {
     guard RecordEncoding.byteCount(of: change.key) <= SyncLimits.maxKeyByteCount else {
       return .invalidKey
     }
-    if columns.table.isNumbered, change.key.number == nil { return .invalidKey }
+    if columns.table.isNumbered {
+      // SQLite gives no number after the highest one that it knows.
+      guard let number = change.key.number, number < 1 << 62 else { return .invalidKey }
+    }
     guard let fields = change.fields else { return nil }
     guard columns.offsets(of: fields.layout).allSatisfy({ $0 != nil }) else {
       return .unknownColumn

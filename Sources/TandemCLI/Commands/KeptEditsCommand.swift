@@ -131,7 +131,9 @@ extension KeptEditsCommand {
       if !arguments[KeptEditOption.quiet] {
         let subject = word == "all" ? Quantity.count(count, noun) : "\(noun) \(word)"
         let done =
-          count > 0 ? verb.done(subject, isOne: word != "all") : "no \(noun) is open"
+          count > 0
+          ? verb.done(subject, isOne: word != "all")
+          : rest.isEmpty ? "no \(noun) is open" : "no \(noun) could be changed"
         let left = rest.first.map {
           "; \(Quantity.count(rest.count, noun)) left, such as \($0.id): \($0.reason)"
         }

@@ -27,7 +27,7 @@ struct EditResolution {
     case .record(let record): (chosen, fields) = (record, nil)
     case .fields(let values):
       chosen = try edit.changing(values, of: present, in: table)
-      fields = values.layout.names
+      fields = values.layout.names + (fields ?? [])
     }
     try edit.checkColumns(of: chosen, among: fields, in: table)
     fields = fields?.filter { !newerFields.contains(FieldName($0)) }
@@ -71,8 +71,10 @@ extension KeptEdit {
   fileprivate func changing(
     _ fields: Record, of current: Record?, in table: ReplicaTable
   ) throws -> Record {
+    // The other fields of an edit that was refused are made as well.
+    let edited = kind == .edit ? local : nil
     var record =
-      current ?? remote ?? local ?? base
+      edited ?? current ?? remote ?? local ?? base
       ?? Record(uncheckedLayout: table.layout, values: table.layout.names.map { _ in .null })
     for (name, value) in zip(fields.layout.names, fields.values) {
       guard table.layout.offset(of: name) != nil else {

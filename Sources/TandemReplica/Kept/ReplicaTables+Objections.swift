@@ -55,15 +55,16 @@ extension ReplicaTables {
     _ key: SyncKey, of table: ReplicaTable, in record: Record?
   ) throws -> String? {
     guard let record else { return nil }
+    // An expression may fail for some row of a table that does not have the index.
     for index in try indexClaims(schema()).values[FieldName(table.name)] ?? []
     where index.isComputable(in: table.declaration) {
       let values = try index.values(of: key.id, record)
       guard !values.isEmpty else { continue }
-      let other = try readableRows(
+      let found = try? readableRows(
         "SELECT \(table.declaration.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) "
           + "WHERE \(index.comparison) LIMIT 2", values
-      ).rows.first { $0 != key.id }
-      guard let other else { continue }
+      ).rows
+      guard let other = found?.first(where: { $0 != key.id }) else { continue }
       return "\(table.name) \(other.sqlText) has \(values.sqlText) in the unique index "
         + index.index.name
     }

@@ -129,7 +129,8 @@ extension ReplicaTables {
     if choice != .remote, edits.contains(where: { $0.kind == .edit }) { try checkNoCommitWaits() }
     // Until the end of the transaction: a row may come back before the one that it refers to.
     try run("PRAGMA defer_foreign_keys=ON", [])
-    let ofRecords = Dictionary(grouping: try keptEdits(.conflicts), by: \.key)
+    let conflicts = edits.contains(where: \.kind.isConflict) ? try keptEdits(.conflicts) : []
+    let ofRecords = Dictionary(grouping: conflicts, by: \.key)
     var closed: Set<KeptEdit.ID> = []
     var resolutions: [EditResolution] = []
     // The fields of the conflicts that are newer.

@@ -13,7 +13,9 @@ extension ReplicaTables {
     var count = 0
     while true {
       var left: [KeptEdit.ID] = []
-      for edit in try waiting.flatMap({ try keptEdits(.one($0)) }) {
+      for id in waiting {
+        // The one before may have changed it, or made it again.
+        guard let edit = try keptEdits(.one(id)).first else { continue }
         do {
           try connection.savepoint { try join(edit) }
           count += 1
@@ -48,20 +50,24 @@ extension ReplicaTables {
     var filled = present
     var differing: [String] = []
     for (name, value) in zip(local.layout.names, local.values) where !value.isNull {
-      if present[name].isNull {
-        if table.layout.offset(of: name) != nil { filled[field: FieldName(name)] = value }
+      if present[name].isNull, table.layout.offset(of: name) != nil {
+        filled[field: FieldName(name)] = value
       } else if !present[name].hasSameStorage(as: value) {
         differing.append(name)
       }
     }
+    let content = row.content(for: filled)
     do {
-      try store(row.content(for: filled), over: row.row, table, key.id)
+      try store(content, over: row.row, table, key.id)
     } catch let error as DatabaseError where error.forbidsRow {
       throw ReplicaError(
         .constraint,
         "the table \(table.name) does not accept the fields of \(edit.key.id.sqlText) in \(key.id.sqlText): "
           + reason(error, filled, key.id, table))
     }
+    try checkIsWritten(content, over: row.row, table, key)
+    try restore(edit.others, table, key.id, isNew: false)
+    if connection.violatesDeferredKeys { throw refusalOfReference(key) }
     if !differing.isEmpty {
       try record(
         .addAdd(local: local, remote: present), .remote, key, fields: differing,
@@ -140,6 +146,7 @@ extension ReplicaTables {
         followers.insert(follower.id)
       }
     }
+    if followers.isEmpty { return [] }
     return try keptEdits(.rejected).filter { followers.contains($0.id) }
   }
 }

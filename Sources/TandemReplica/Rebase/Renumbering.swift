@@ -20,7 +20,9 @@ extension PageApplication {
     guard decision != .adoptRemote else { return [] }
     var renumbering = try Renumbering(tables, schema, numbers)
     guard try renumbering.isNeeded() else { return [] }
-    if state.pullNeed == .first || state.pullNeed.needsDecision {
+    // A file that was restored may have sent some of its rows before.
+    let isRestored = (last.replica?.sequence ?? 0) > state.sequence
+    if state.pullNeed == .first || state.pullNeed.needsDecision || isRestored {
       try tables.forEachStagedPage { try renumbering.recognize($0) }
       try renumbering.recognize(last)
     }
@@ -61,6 +63,7 @@ struct Renumbering {
   private var carriers: [[Carrier]] = []
   /// For each of the tables, the rows that are equal to the space's records of their numbers: they are these.
   private var recognized: [Set<Int64>]
+  private let columnsWithDefaults: [Set<FieldName>]
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ numbers: [FieldName: Int64]
@@ -70,6 +73,11 @@ struct Renumbering {
     self.numbers = numbers
     numbered = schema.numbered
     recognized = numbered.map { _ in [] }
+    columnsWithDefaults = try numbered.map { table in
+      let names = try tables.rows(
+        "SELECT name FROM pragma_table_info(?) WHERE dflt_value NOT NULL", [.text(table.name)])
+      return Set(names.compactMap { $0[0].textValue.map { FieldName($0) } })
+    }
   }
 
   /// True if a row, or a kept edit, has a number that the space has given.
@@ -126,13 +134,25 @@ extension Renumbering {
         let place = numbered.firstIndex(where: { UTF8Order.areEqual($0.name, change.key.table) })
       else { continue }
       let row = try tables.row(numbered[place], change.key.id)
-      if let fields = change.fields, let local = row.present == nil ? nil : row.local,
-        local.hasSameStorage(as: fields)
+      if let fields = change.fields, !row.row.isMissing, let local = row.local,
+        isSame(local, fields, in: numbered[place], columnsWithDefaults[place])
       {
         recognized[place].insert(number)
       } else {
         recognized[place].remove(number)
       }
+    }
+  }
+
+  /// True if a row has what a record of the space has, as far as both have the columns. A field that the record lacks
+  /// may be the default of a column that only this table has.
+  private func isSame(
+    _ local: Record, _ fields: Record, in table: ReplicaTable,
+    _ columnsWithDefaults: Set<FieldName>
+  ) -> Bool {
+    table.columnNames.allSatisfy { name in
+      local[name].hasSameStorage(as: fields[name])
+        || fields[name].isNull && columnsWithDefaults.contains(FieldName(name))
     }
   }
 
@@ -253,7 +273,8 @@ extension Renumbering {
     ]
     // A row that refers to nothing must not refer to a new row by chance.
     queries += carriers[place].map {
-      "SELECT max(\($0.column.sqlQuoted)) FROM main.\($0.table.sqlQuoted)"
+      "SELECT max(\($0.column.sqlQuoted)) FROM main.\($0.table.sqlQuoted) "
+        + "WHERE typeof(\($0.column.sqlQuoted)) = 'integer'"
     }
     var highest = numbers[FieldName(table.name)] ?? 0
     for query in queries {
@@ -306,14 +327,15 @@ extension Renumbering {
   }
 
   private func move(_ rows: [RenumberedRow], in table: ReplicaTable, movesNotes: Bool) throws {
-    let stash = try RowStash(table, tables)
+    let key = table.keyNames[0].sqlQuoted
     for row in rows {
       let (old, new) = ([FieldValue.integer(row.former)], [FieldValue.integer(row.present)])
+      // A deletion and an insertion would run triggers that delete what belongs to the row.
       try writing {
-        try stash.takeOut(old, to: 0)
-        try stash.putBack(from: 0, withKey: new)
-        let found = try [old, new].map { try tables.row(table, $0).present }
-        return found[0] == nil && found[1] != nil
+        try tables.run(
+          "UPDATE OR ABORT main.\(table.name.sqlQuoted) SET \(key) = ? WHERE \(key) = ?", new + old)
+        let found = try [old, new].map { try tables.row(table, $0).row.isMissing }
+        return found == [true, false]
       }
       try tables.setShadow(nil, table, old)
       try tables.run(
@@ -323,7 +345,6 @@ extension Renumbering {
         """, new)
       try moveRest(from: table.syncKey(old), to: table.syncKey(new), of: table, movesNotes)
     }
-    try stash.drop()
   }
 
   /// Moves what the file keeps beside a row.

@@ -50,14 +50,14 @@ struct RowStash {
     try tables.run(table.statements.delete, key)
   }
 
-  /// Puts a row back as it was, or with another key, if its place has one.
-  func putBack(from place: Int, withKey key: [FieldValue] = []) throws {
-    let places = key.map { _ in "?" } + names.indices.dropFirst(key.count).map { "c\($0)" }
+  /// Puts a row back as it was, if its place has one.
+  func putBack(from place: Int) throws {
+    let places = names.indices.map { "c\($0)" }.joined(separator: ", ")
     try tables.run(
       """
       INSERT OR ABORT INTO main.\(table.name.sqlQuoted) (\(names.sqlList))
-      SELECT \(places.joined(separator: ", ")) FROM temp.\(RowStash.name) WHERE place = ?
-      """, key + [.integer(Int64(place))])
+      SELECT \(places) FROM temp.\(RowStash.name) WHERE place = ?
+      """, [.integer(Int64(place))])
   }
 
   /// Inserts a row with a record.

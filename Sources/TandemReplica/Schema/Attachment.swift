@@ -166,7 +166,7 @@ extension ReplicaTables {
   ///   discarded.
   package func detach(discardsRejected: Bool = false, discardsConflicts: Bool = false) throws {
     _ = try state()
-    let count = try keptEdits(.rejected).count { $0.kind == .edit }
+    let count = try count("\(keptSource()) WHERE kind = 'edit'")
     if count > 0, !discardsRejected {
       let changes = count == 1 ? "1 rejected change exists" : "\(count) rejected changes exist"
       throw ReplicaError(

@@ -89,6 +89,16 @@ final class IndexValues {
     }
     let name = table.name.sqlQuoted
     try connection.execute("CREATE TABLE \(name) (\(definitions.joined(separator: ", ")))")
+    // The text of a generated column might end its definition, and go on.
+    let built = try connection.rows(
+      "SELECT name, hidden FROM pragma_table_xinfo(?) ORDER BY cid", [.text(table.name)])
+    let wanted = index.columns.map {
+      [.text($0.name.text), $0.expression == nil ? 0 : 2] as [FieldValue]
+    }
+    let checks = SQLTokens(index.columns.compactMap(\.expression).joined(separator: " "))
+    guard built == wanted, checks.tokens.allSatisfy({ !checks.isWord($0, "CHECK") }) else {
+      throw fault("the columns are not those of a table")
+    }
     // Now SQLite has accepted the text as one statement that makes an index of this table.
     try connection.execute(index.sql)
     let terms = try connection.rows(
@@ -110,7 +120,7 @@ final class IndexValues {
     var conditions = zip(parts.terms, collations).map { term, collation in
       "(\(term)) = ? COLLATE \(collation.rawValue)"
     }
-    if let condition = parts.condition { conditions.append("(\(condition))") }
+    if let condition = parts.condition { conditions.insert("(\(condition))", at: 0) }
     comparison = conditions.joined(separator: " AND ")
     let reads = try connection.compile(selection.sql).reads
     guard reads.selectCount == 1, !reads.reachesFurther else {
@@ -130,7 +140,7 @@ final class IndexValues {
       try connection.run(
         update, columns.map { $0.place.map { key[$0] } ?? record[$0.name] })
       row = try connection.row(selection, [])
-    } catch  where [.error, .mismatch, .tooBig].contains(error.code.primary) {
+    } catch  where [.error, .mismatch, .tooBig, .constraint].contains(error.code.primary) {
       // No table with the index accepts the record.
       return []
     }

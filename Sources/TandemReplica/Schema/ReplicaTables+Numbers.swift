@@ -31,7 +31,7 @@ extension ReplicaTables {
 
   /// Replaces the highest numbers.
   func store(_ numbers: [FieldName: Int64]) throws {
-    guard !numbers.isEmpty else { return }
+    guard try !schema().numbered.isEmpty else { return }
     try run("DELETE FROM tandem_numbers", [])
     for (table, number) in numbers {
       try run("INSERT INTO tandem_numbers VALUES (?, ?)", [.text(table.text), .integer(number)])

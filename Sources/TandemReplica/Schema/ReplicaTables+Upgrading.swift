@@ -57,12 +57,21 @@ extension ReplicaTables {
     for name in ReplicaTables.formerTableNames {
       try connection.execute("DROP TABLE IF EXISTS \(name)")
     }
-    try connection.execute("ALTER TABLE tandem_state RENAME COLUMN last_rejection TO last_kept")
-    try run(
+    // ALTER TABLE fails if any view or trigger of the file cannot be compiled.
+    let columns = """
+      space, tables, replica, sequence, revision, digest, space_digest, pull, whole, former_tables, is_paused
       """
-      UPDATE tandem_state
-      SET format = ?, last_kept = last_kept + (SELECT coalesce(max(id), 0) FROM tandem_kept)
-      """, [.integer(ReplicaTables.format)])
+    let state = try rows("SELECT \(columns), last_rejection FROM tandem_state")
+    try connection.execute("DROP TABLE tandem_state")
+    try create("tandem_state")
+    for row in state {
+      let marks = row.map { _ in "?" }.joined(separator: ", ")
+      try run(
+        """
+        INSERT INTO tandem_state (one, format, \(columns), last_kept)
+        VALUES (1, \(ReplicaTables.format), \(marks) + (SELECT coalesce(max(id), 0) FROM tandem_kept))
+        """, row)
+    }
   }
 
   private func create(_ name: String) throws {
