@@ -67,8 +67,9 @@ final class SimulatedDatabase {
     if let listing, listing.version == version { return listing }
     let names = try connection.rows(
       """
-      SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-      ORDER BY name LIKE 'tandem_%', name DESC
+      SELECT name FROM sqlite_schema
+      WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence')
+      ORDER BY name = 'sqlite_sequence', name LIKE 'tandem_%', name DESC
       """)
     let tables = try names.compactMap(\.first?.textValue).map { name in
       // Without columns that are computed.
