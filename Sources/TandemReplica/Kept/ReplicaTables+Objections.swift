@@ -55,20 +55,27 @@ extension ReplicaTables {
     _ key: SyncKey, of table: ReplicaTable, in record: Record?
   ) throws -> String? {
     guard let record else { return nil }
-    // An expression may fail for some row of a table that does not have the index.
-    for index in try indexClaims(schema()).values[FieldName(table.name)] ?? []
-    where index.isComputable(in: table.declaration) {
+    for index in try indexClaims(schema()).values[FieldName(table.name)] ?? [] {
+      guard let other = try keys(with: index, of: record, key.id, in: table).first else { continue }
       let values = try index.values(of: key.id, record)
-      guard !values.isEmpty else { continue }
-      let found = try? readableRows(
-        "SELECT \(table.declaration.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) "
-          + "WHERE \(index.comparison) LIMIT 2", values
-      ).rows
-      guard let other = found?.first(where: { $0 != key.id }) else { continue }
       return "\(table.name) \(other.sqlText) has \(values.sqlText) in the unique index "
         + index.index.name
     }
     return nil
+  }
+
+  /// The keys of other rows with the value of a record in a unique index, which the table need not have.
+  func keys(
+    with index: IndexValues, of record: Record, _ key: [FieldValue], in table: ReplicaTable
+  ) throws -> [[FieldValue]] {
+    let values = try index.values(of: key, record)
+    guard !values.isEmpty, index.isComputable(in: table.declaration) else { return [] }
+    // An expression may fail for some row of a table that does not have the index.
+    let found = try? readableRows(
+      "SELECT \(table.declaration.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) "
+        + "WHERE \(index.comparison) LIMIT 2", values
+    ).rows
+    return (found ?? []).filter { $0 != key }
   }
 
   /// The table whose rows refer to a record.

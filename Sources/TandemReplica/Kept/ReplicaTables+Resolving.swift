@@ -71,7 +71,17 @@ extension ReplicaTables {
         "edit \(id) is a version of the space, which this file still lacks: \(edit.reason). Correct the table, "
           + "or change the row in another copy")
     }
-    let rejected = edits.filter { $0.kind == .edit || $0.kind == .row }
+    if case .one(let id) = selection, let edit = edits.first,
+      let table = try tableReferring(to: edit)
+    {
+      throw ReplicaError(
+        .constraint,
+        "rows of \(table) refer to the row of edit \(id), whose number another row may get: change them first, or "
+          + "resolve the edit as the same as another row")
+    }
+    let rejected = try edits.filter {
+      try ($0.kind == .edit || $0.kind == .row) && tableReferring(to: $0) == nil
+    }
     for edit in rejected { try forget(keptEdit: edit.id) }
     let conflicts = edits.filter(\.kind.isConflict)
     return rejected.count

@@ -42,7 +42,12 @@ extension ReplicaTables {
         .unknownEdit,
         "\(edit.label) is not a row that was added here and was refused: choose another version")
     }
-    let key = table.syncKey(try holder(of: edit, local, in: table))
+    try join(edit, local, into: table.syncKey(try holder(of: edit, local, in: table)), table)
+  }
+
+  private func join(
+    _ edit: KeptEdit, _ local: Record, into key: SyncKey, _ table: ReplicaTable
+  ) throws {
     let row = try row(table, key.id)
     guard let present = row.local else {
       throw ReplicaError(.unknownEdit, "\(edit.label) has changed since: synchronize")
@@ -74,7 +79,19 @@ extension ReplicaTables {
         version: try state().revision?.version ?? 0)
     }
     try forget(keptEdit: edit.id)
-    _ = try refusedEdits(of: try follow(edit, local, to: filled, key, in: table))
+    var alone: [KeptEdit] = []
+    for follower in try follow(edit, local, to: filled, key, in: table) {
+      // A row of this key may be there: then both are one record as well.
+      if follower.base == nil, let version = follower.local,
+        let child = try schema().table(named: follower.table),
+        try !self.row(child, follower.key.id).row.isMissing
+      {
+        try join(follower, version, into: follower.key, child)
+      } else {
+        alone.append(follower)
+      }
+    }
+    _ = try refusedEdits(of: alone)
   }
 
   /// The key of the row that has the unique values of one that was refused.
@@ -104,6 +121,12 @@ extension ReplicaTables {
         if !holders.contains(key) { holders.append(key) }
       }
     }
+    for index in try indexClaims(schema()).values[FieldName(table.name)] ?? [] {
+      for key in try keys(with: index, of: local, edit.key.id, in: table)
+      where !holders.contains(key) {
+        holders.append(key)
+      }
+    }
     guard let holder = holders.first else {
       throw ReplicaError(
         .constraint, "\(edit.label): no other row has a unique value of it; retry it")
@@ -123,30 +146,90 @@ extension ReplicaTables {
   ) throws -> [KeptEdit] {
     var followers: Set<KeptEdit.ID> = []
     for foreignKey in try schema().foreignKeys where foreignKey.parent === table {
-      guard let child = foreignKey.attachedChild,
-        let old = foreignKey.values(of: local, edit.key.id),
-        let new = foreignKey.values(of: record, key.id)
+      guard let old = foreignKey.values(of: local, edit.key.id),
+        let new = foreignKey.values(of: record, key.id), old != new
       else { continue }
+      try moveOtherRows(foreignKey, from: old, to: new)
+      guard let child = foreignKey.attachedChild else { continue }
       for follower in try keptEdits(.rejected)
       where follower.kind == .edit && UTF8Order.areEqual(follower.table, child.name) {
-        guard var version = follower.local,
-          foreignKey.refers(version, follower.key.id, to: old)
-        else { continue }
-        var id = follower.key.id
-        for (column, value) in zip(foreignKey.columns, new) {
+        guard var version = follower.local else { continue }
+        var (id, others) = (follower.key.id, follower.others)
+        var isFollower = true
+        for (column, values) in zip(foreignKey.columns, zip(old, new)) {
           if let place = child.keyNames.firstIndex(where: column.child.isSameSQLName) {
-            id[place] = value
+            isFollower = isFollower && id[place].hasSameStorage(as: values.0)
+            id[place] = values.1
           } else if let name = child.columnNames.first(where: column.child.isSameSQLName) {
-            version[field: FieldName(name)] = value
+            isFollower = isFollower && version[name].hasSameStorage(as: values.0)
+            version[field: FieldName(name)] = values.1
+          } else {
+            let name = child.otherColumns.first(where: column.child.isSameSQLName)
+            isFollower = isFollower && name.map { others?[$0] } == values.0
+            if let name { others?[field: FieldName(name)] = values.1 }
           }
         }
+        guard isFollower else { continue }
         try run(
-          "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ? WHERE id = ?",
-          [.text(child.syncKey(id).idText), .text(version.text), .integer(follower.id)])
+          "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ?, others = ? WHERE id = ?",
+          [
+            .text(child.syncKey(id).idText), .text(version.text),
+            others.map { .text($0.text) } ?? .null, .integer(follower.id),
+          ])
         followers.insert(follower.id)
       }
     }
     if followers.isEmpty { return [] }
     return try keptEdits(.rejected).filter { followers.contains($0.id) }
+  }
+
+  /// Lets references that are not synchronized follow, unless they lead to a row that is there.
+  private func moveOtherRows(
+    _ foreignKey: ForeignKey, from old: [FieldValue], to new: [FieldValue]
+  ) throws {
+    guard foreignKey.isUnsynchronized, try parentIsGone(foreignKey, old) else { return }
+    let names = foreignKey.columns.map(\.child.sqlQuoted)
+    try run(
+      """
+      UPDATE main.\(foreignKey.child.sqlQuoted) SET \(names.map { "\($0) = ?" }.joined(separator: ", "))
+      WHERE \(names.map { "\($0) = ?" }.joined(separator: " AND "))
+      """, new + old)
+  }
+
+  private func parentIsGone(_ foreignKey: ForeignKey, _ values: [FieldValue]) throws -> Bool {
+    let condition = foreignKey.columns.map { "\($0.parent.sqlQuoted) = ?" }.joined(
+      separator: " AND ")
+    return try rows(
+      "SELECT 1 FROM main.\(foreignKey.parent.name.sqlQuoted) WHERE \(condition) LIMIT 1", values
+    ).isEmpty
+  }
+
+  /// The table whose rows, which are not synchronized, refer to a row that was added here and taken out again. Its
+  /// number may become that of another row. `nil` if there is none.
+  func tableReferring(to edit: KeptEdit) throws -> String? {
+    guard edit.kind == .edit, edit.base == nil, let local = edit.local,
+      let table = try schema().table(named: edit.table), table.declaration.isNumbered
+    else { return nil }
+    return try schema().foreignKeys.first { foreignKey in
+      guard foreignKey.parent === table, foreignKey.isUnsynchronized,
+        let values = foreignKey.values(of: local, edit.key.id),
+        try parentIsGone(foreignKey, values)
+      else { return false }
+      let condition = foreignKey.columns.map { "\($0.child.sqlQuoted) = ?" }.joined(
+        separator: " AND ")
+      return try !rows(
+        "SELECT 1 FROM main.\(foreignKey.child.sqlQuoted) WHERE \(condition) LIMIT 1", values
+      ).isEmpty
+    }?.child
+  }
+}
+
+extension ForeignKey {
+  /// True if its columns belong to this file alone.
+  fileprivate var isUnsynchronized: Bool {
+    guard let attachedChild else { return true }
+    return columns.allSatisfy { column in
+      attachedChild.otherColumns.contains(where: column.child.isSameSQLName)
+    }
   }
 }
