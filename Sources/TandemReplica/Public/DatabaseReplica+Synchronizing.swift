@@ -26,7 +26,7 @@ extension DatabaseReplica {
   /// Synchronizes until the file is in step with the space.
   ///
   /// Neither conflicts nor rejected changes prevent this: the row has the version of the space then. The
-  /// report counts them; ``conflicts(includingResolved:)`` and ``rejections()`` have them.
+  /// report counts them; ``keptEdits(_:includingResolved:)`` has them.
   ///
   /// No row is read for that: triggers note the rows that change. Writes that bypass triggers are found if
   /// all rows are verified. Such a row gets the version of the space, and the row as it was is kept as an

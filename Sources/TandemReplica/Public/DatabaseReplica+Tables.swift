@@ -224,8 +224,10 @@ extension DatabaseReplica {
   /// Edits that are kept beside their rows, in the order in which they came: conflicts, and changes that could not be
   /// synchronized.
   ///
-  /// - Parameter includesResolved: False for open ones only. Resolved conflicts show the version that was overruled;
-  ///   the file keeps the last 10,000 of them.
+  /// - Parameters:
+  ///   - selection: Some of them.
+  ///   - includesResolved: False for open ones only. Resolved conflicts show the version that was overruled;
+  ///     the file keeps the last 10,000 of them.
   /// - Throws: ``ReplicaError`` with code `notAttached`; `DatabaseError`.
   public func keptEdits(
     _ selection: KeptEdit.Selection = .all, includingResolved includesResolved: Bool = false

@@ -18,7 +18,7 @@ public import TandemSync
 /// transaction, which live queries deliver like any other commit.
 ///
 /// No edit is lost without a trace: each one is in the space, or was overwritten by an edit that had
-/// seen it, or is in ``conflicts(includingResolved:)`` or ``rejections()``.
+/// seen it, or is among ``keptEdits(_:includingResolved:)``.
 ///
 /// Use one object for a database. It may be used from any task.
 public final class DatabaseReplica: SyncReplica {
