@@ -15,10 +15,13 @@ extension PageApplication {
     // Another history may have given less.
     let numbers = try givenNumbers(
       last, known: state.pullNeed.needsDecision ? [:] : tables.storedNumbers(schema))
+    let former = try tables.storedNumbers(schema)
     try tables.store(numbers)
     try tables.raiseSequences(schema, above: numbers)
     guard decision != .adoptRemote else { return [] }
-    var renumbering = try Renumbering(tables, schema, numbers)
+    // In a file that is new to the space, such a reference may be to a record of it.
+    var renumbering = try Renumbering(
+      tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : numbers)
     guard try renumbering.isNeeded() else { return [] }
     // A file that was restored may have sent some of its rows before.
     let isRestored = (last.replica?.sequence ?? 0) > state.sequence
@@ -58,6 +61,8 @@ struct Renumbering {
   private let tables: ReplicaTables
   private let schema: ReplicaSchema
   private let numbers: [FieldName: Int64]
+  /// The highest numbers that the file knew before.
+  private let former: [FieldName: Int64]
   private let numbered: [ReplicaTable]
   /// For each of the tables, the columns that have its numbers.
   private var carriers: [[Carrier]] = []
@@ -66,11 +71,13 @@ struct Renumbering {
   private let columnsWithDefaults: [Set<FieldName>]
 
   init(
-    _ tables: ReplicaTables, _ schema: ReplicaSchema, _ numbers: [FieldName: Int64]
+    _ tables: ReplicaTables, _ schema: ReplicaSchema, _ numbers: [FieldName: Int64],
+    former: [FieldName: Int64]
   ) throws {
     self.tables = tables
     self.schema = schema
     self.numbers = numbers
+    self.former = former
     numbered = schema.numbered
     recognized = numbered.map { _ in [] }
     columnsWithDefaults = try numbered.map { table in
@@ -80,10 +87,35 @@ struct Renumbering {
     }
   }
 
-  /// True if a row, or a kept edit, has a number that the space has given.
-  func isNeeded() throws -> Bool {
-    try tables.hasTakenNumbers(schema, numbers)
+  /// True if a row, a kept edit, or a reference to a row of this file that is gone has a number that the space has
+  /// given.
+  mutating func isNeeded() throws -> Bool {
+    if numbers != former {
+      carriers = try foundCarriers()
+      if try numbered.indices.contains(where: { try !orphanNumbers($0).isEmpty }) { return true }
+    }
+    return try tables.hasTakenNumbers(schema, numbers)
       || numbered.contains { try !tables.keptNumbers($0, numbers).isEmpty }
+  }
+
+  /// The numbers of rows of this file that are gone, to which rows still refer. They must not refer to the records of
+  /// the space that have these numbers now.
+  private func orphanNumbers(_ place: Int) throws -> Set<Int64> {
+    let table = numbered[place]
+    guard let last = numbers[FieldName(table.name)] else { return [] }
+    var orphans: Set<Int64> = []
+    for carrier in carriers[place] {
+      let column = carrier.column.sqlQuoted
+      let found = try tables.rows(
+        """
+        SELECT DISTINCT c.\(column) FROM main.\(carrier.table.sqlQuoted) AS c
+        WHERE typeof(c.\(column)) = 'integer' AND c.\(column) > ? AND c.\(column) <= ?
+          AND NOT EXISTS (SELECT 1 FROM main.\(table.name.sqlQuoted) AS p
+            WHERE p.\(table.keyNames[0].sqlQuoted) = c.\(column))
+        """, [.integer(former[FieldName(table.name)] ?? 0), .integer(last)])
+      orphans.formUnion(found.compactMap { $0[0].integer })
+    }
+    return orphans
   }
 
   /// Follows the foreign keys of all tables, those that are not synchronized included.
@@ -230,7 +262,8 @@ extension Renumbering {
       """, [])
     var renumbered: [RenumberedRow] = []
     var last: [FieldName: Int64] = [:]
-    let all = zip(moving, kept).map { $0.union($1) }
+    let orphans = try numbered.indices.map { try orphanNumbers($0).subtracting(recognized[$0]) }
+    let all = zip(zip(moving, kept), orphans).map { $0.0.union($0.1).union($1) }
     for (place, table) in numbered.enumerated() where !all[place].isEmpty {
       var number = try highestNumber(place)
       for former in all[place].sorted() {
