@@ -80,6 +80,32 @@ struct KeptEditTests {
     #expect(try replicas[1].conflicts().contains { $0.remote?["name"] == "later" })
   }
 
+  @Test("Other values of a field of a conflict leave its other fields as the row has them")
+  func otherField() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    let conflict = try #require(try open(replicas[1], .conflicts).first)
+    try replicas[1].execute("UPDATE user SET name = 'later' WHERE id = 'u'")
+    let count = try replicas[1].conflicts().count
+    try replicas[1].write { try $0.resolve(.one(conflict.id), by: .fields(["mail": "v@x"])) }
+    try expectEqualRows(
+      [replicas[1]], "SELECT mail, name FROM user WHERE id = 'u'", [["v@x", "later"]])
+    #expect(try replicas[1].conflicts().count == count)
+  }
+
+  @Test("Other values of a row that was added here write all of it, also over a row of its key")
+  func otherValuesOverRow() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    let id = try #require(try open(replicas[1], .rejected).first).id
+    try replicas[0].execute("INSERT INTO user VALUES ('b', 'free@x', 'of a')")
+    try converge(replicas, space)
+    try replicas[1].write { try $0.resolve(.one(id), by: .fields(["mail": "b@x"])) }
+    try expectEqualRows(
+      [replicas[1]], "SELECT mail, name FROM user WHERE id = 'b'", [["b@x", "B"]])
+    #expect(try replicas[1].conflicts().contains { $0.remote?["name"] == "of a" })
+  }
+
   @Test("Retry gives a conflict its local version, and discard its remote one")
   func verbs() throws {
     let space = try TestSpace()

@@ -300,6 +300,27 @@ struct RenumberingTests {
     }
   }
 
+  @Test("A reference to an own row that is gone does not end at the record that gets its number")
+  func orphans() throws {
+    let (a, b) = try pair(Self.schema, Self.tables)
+    try addInvoice("Ada", ["milk"], a)
+    try a.sync(space)
+    try converge([a, b], space)
+    try addInvoice("Ben", ["rum"], b)
+    let number = try #require(try b.rows("SELECT max(id) FROM invoice").first?.first)
+    try b.execute("DELETE FROM invoice WHERE customer = 'Ben'")
+    try addInvoice("Cem", ["tea"], a)
+    try a.sync(space)
+    #expect(try a.rows("SELECT max(id) FROM invoice") == [[number]])
+    try converge([a, b], space)
+    for file in [a, b] {
+      #expect(
+        try file.rows(
+          "SELECT what FROM line JOIN invoice ON invoice.id = line.invoice WHERE customer = 'Cem'")
+          == [["tea"]])
+    }
+  }
+
   @Test("A rejected row and rejected children get new numbers before the space gives theirs away")
   func keptEditsFollow() throws {
     let schema = [

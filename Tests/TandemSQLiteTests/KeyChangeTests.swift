@@ -204,7 +204,7 @@ struct KeyChangeTests {
     )
     #expect(
       change.notes == [
-        "look at the trigger second, the view names: they name keys that are texts now"
+        "look at the trigger second, the view names: they may name keys that are texts now"
       ])
     let keys = try rows("SELECT rowid, id FROM \"my list\"")
     #expect(Set(keys.map { $0[1] }).count == 3)
@@ -276,6 +276,7 @@ struct KeyChangeTests {
       "CREATE TABLE m (id INTEGER PRIMARY KEY)", "CREATE TABLE q (id INTEGER PRIMARY KEY)",
       "CREATE TABLE n (m REFERENCES m REFERENCES q)",
       "CREATE TABLE o (\"AUTOINCREMENT\", id INTEGER DEFAULT 1 PRIMARY KEY)",
+      "CREATE TABLE p (id INTEGER PRIMARY KEY DEFAULT NULL)",
     ])
     for (tables, words) in [
       (["b"], "b.id refers to a.id, which would stay a number; name the table a as well"),
@@ -286,6 +287,7 @@ struct KeyChangeTests {
       (["i"], "values that are no integers"), (["j"], "CHECK constraint failed"),
       (["k", "l"], "refer to each other"), (["m"], "name the table q as well"),
       (["m", "q"], "refer to each other or to several tables"), (["o"], "o.id has the default 1"),
+      (["p"], "p.id has the default NULL"),
     ] {
       try await expectRefusal(tables, .text, words)
     }
@@ -310,6 +312,21 @@ struct KeyChangeTests {
       try rows("SELECT b.v, a.v, length(b.id), typeof(a) FROM b JOIN a ON a.id = a ORDER BY 1")
         == [["x", 2, 36, "text"], ["y", 4, 36, "text"]])
     #expect(try rows("SELECT length(rowid), _rowid_, oid FROM rowid") == [[36, 6, 7]])
+  }
+
+  @Test("indexes of some rows or of expressions, and computed columns, that name a key are noted")
+  func dependents() async throws {
+    try execute([
+      "CREATE TABLE a (id INTEGER PRIMARY KEY, v, number AS ('no ' || id))",
+      "CREATE TABLE b (a REFERENCES a, v)", "CREATE INDEX plain ON b (a)",
+      "CREATE INDEX some ON b (v) WHERE a = 1", "CREATE INDEX sum ON b (a + 1)",
+      "CREATE INDEX other ON b (v + 1)",
+    ])
+    let change = try await database.rekey(["a"], .text)
+    #expect(
+      change.notes == [
+        "look at the index some, the index sum, the computed column a.number: they may name keys that are texts now"
+      ])
   }
 
   @Test("a dry run changes nothing, and its statements do the same; many rows are copied in parts")

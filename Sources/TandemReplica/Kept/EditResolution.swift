@@ -27,7 +27,11 @@ struct EditResolution {
     case .record(let record): (chosen, fields) = (record, nil)
     case .fields(let values):
       chosen = try edit.changing(values, of: present, in: table)
-      fields = values.layout.names + (fields ?? [])
+      let others = edit.kind == .edit ? edit.changedFields ?? [] : []
+      // A row that was added here is written as a whole.
+      fields =
+        edit.kind == .edit && edit.base == nil
+        ? nil : values.layout.names + others.filter { values.layout.offset(of: $0) == nil }
     }
     try edit.checkColumns(of: chosen, among: fields, in: table)
     fields = fields?.filter { !newerFields.contains(FieldName($0)) }

@@ -12,8 +12,8 @@ extension DatabaseReplica {
   ///   - tables: The tables to synchronize, at least one. Each needs a primary key that no two
   ///     devices assign to different rows, or ``AttachedTable/renumbers``.
   ///   - space: The space. Its name is kept in the file, see ``ReplicaStatus/space``.
-  /// - Returns: Sentences for people. They name what the space cannot check: unique indexes that are partial or compute
-  ///   their values, and foreign keys that rows of the file break; synchronized columns that triggers of other tables
+  /// - Returns: Sentences for people. They name what the space cannot check: unique indexes that not every copy can
+  ///   compute, and foreign keys that rows of the file break; synchronized columns that triggers of other tables
   ///   write; and what other copies define differently (``ReplicaStatus/notices``).
   /// - Throws: ``ReplicaError`` with code `alreadyAttached` or `unsuitable`, which names the table
   ///   and the remedy; `SyncRequestError` with code `differentTables` if the space has other tables of
@@ -237,7 +237,8 @@ extension DatabaseReplica {
     }
   }
 
-  /// The open edits that are kept, at the start and whenever they change, by whichever program.
+  /// The open edits that are kept, in the order in which they came: at the start, and whenever they change, by whichever
+  /// program. Each iterator ends with an error when the file is detached or closed, and when its task is cancelled.
   public func keptEditUpdates(
     _ selection: KeptEdit.Selection = .all
   ) -> ReplicaSequence<[KeptEdit]> {

@@ -92,8 +92,9 @@ public struct KeptEdit: Hashable, Sendable, Identifiable {
   public let base: Record?
   /// The version of this file; `nil` if it deleted the record, and if the edit is still in its row.
   public let local: Record?
-  /// The version of the space; `nil` if it has none. Of a record that the table does not accept, it may have only the
-  /// fields that the row lacks.
+  /// The version of the space when the edit was kept; `nil` if it had none. Of an edit that was taken out of its row, it
+  /// is the version that the edit was made from. Of a record that the table does not accept, it may have only the fields
+  /// that the row lacks.
   public let remote: Record?
   /// The values that the row had in columns that are not synchronized.
   let others: Record?

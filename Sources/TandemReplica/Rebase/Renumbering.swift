@@ -9,13 +9,12 @@ internal import TandemSync
 extension PageApplication {
   /// Gives new numbers to rows whose numbers the space has given to other records.
   ///
-  /// - Parameter last: The last page, which is not staged.
+  /// - Parameter last: The last page, which may be one of those that are staged.
   mutating func renumber(before last: SyncPage) throws -> [RenumberedRow] {
     guard !schema.numbered.isEmpty else { return [] }
-    // Another history may have given less.
-    let numbers = try givenNumbers(
-      last, known: state.pullNeed.needsDecision ? [:] : tables.storedNumbers(schema))
     let former = try tables.storedNumbers(schema)
+    // Another history may have given less.
+    let numbers = givenNumbers(last, known: state.pullNeed.needsDecision ? [:] : former)
     try tables.store(numbers)
     try tables.raiseSequences(schema, above: numbers)
     guard decision != .adoptRemote else { return [] }
@@ -35,7 +34,7 @@ extension PageApplication {
   /// The highest numbers that the space has given.
   private func givenNumbers(
     _ last: SyncPage, known: [FieldName: Int64]
-  ) throws -> [FieldName: Int64] {
+  ) -> [FieldName: Int64] {
     var numbers = known
     for table in schema.numbered {
       guard let number = last.numbers?[FieldName(table.name)] else { continue }
@@ -53,18 +52,18 @@ extension PageApplication {
 /// Gives new numbers to rows that the space never had.
 struct Renumbering {
   /// A column that has the numbers of a table: by a foreign key, or by one to such a column.
-  private struct Carrier: Hashable {
+  struct Carrier: Hashable {
     let table: String
     let column: String
   }
 
-  private let tables: ReplicaTables
-  private let schema: ReplicaSchema
+  let tables: ReplicaTables
+  let schema: ReplicaSchema
   private let numbers: [FieldName: Int64]
   /// The highest numbers that the file knew before.
   private let former: [FieldName: Int64]
-  private let numbered: [ReplicaTable]
-  /// For each of the tables, the columns that have its numbers.
+  let numbered: [ReplicaTable]
+  /// For each of the tables, the columns that have its numbers. None until they are needed.
   private var carriers: [[Carrier]] = []
   /// For each of the tables, the rows that are equal to the space's records of their numbers: they are these.
   private var recognized: [Set<Int64>]
@@ -91,7 +90,7 @@ struct Renumbering {
   /// given.
   mutating func isNeeded() throws -> Bool {
     if numbers != former {
-      carriers = try foundCarriers()
+      try findCarriers()
       if try numbered.indices.contains(where: { try !orphanNumbers($0).isEmpty }) { return true }
     }
     return try tables.hasTakenNumbers(schema, numbers)
@@ -119,7 +118,8 @@ struct Renumbering {
   }
 
   /// Follows the foreign keys of all tables, those that are not synchronized included.
-  private func foundCarriers() throws -> [[Carrier]] {
+  private mutating func findCarriers() throws {
+    guard carriers.isEmpty else { return }
     let keys = try tables.rows(
       """
       SELECT t.name, f."from", f."table", coalesce(f."to", (
@@ -127,7 +127,7 @@ struct Renumbering {
       FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f WHERE t.type = 'table'
       """
     ).map { row in row.map { $0.textValue ?? "" } }
-    return try numbered.map { table in
+    carriers = try numbered.map { table in
       var found: [Carrier] = []
       var queue = [Carrier(table: table.name, column: table.keyNames[0])]
       while let parent = queue.popLast() {
@@ -245,14 +245,14 @@ extension Renumbering {
 // MARK: - Numbers
 
 extension Renumbering {
-  private static let list = "temp.tandem_renumbered"
+  static let list = "temp.tandem_renumbered"
 
   /// - Parameter movesNotes: True if what is kept about a row concerns it also under its new number.
   /// - Returns: The rows with new numbers, in the order of tables and former numbers.
   /// - Complexity: O(*n*) statements in the number of these rows. Rows that refer to them are found by their shadows,
   ///   in tables that are not synchronized by reading all.
   mutating func run(movesNotes: Bool) throws -> [RenumberedRow] {
-    carriers = try foundCarriers()
+    try findCarriers()
     let moving = try moving()
     let kept = try numbered.map { Set(try tables.keptNumbers($0, numbers)) }
     try tables.run(
@@ -319,166 +319,6 @@ extension Renumbering {
   }
 }
 
-// MARK: - Rows
-
-extension Renumbering {
-  /// Lets the references of this file in a column follow: those of rows that are new, or whose reference is an edit.
-  /// Tables that are not synchronized have nothing from the space.
-  private func follow(_ place: Int, _ carrier: Carrier) throws {
-    let column = carrier.column.sqlQuoted
-    let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
-    let isRenumbered = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column)"
-    var conditions = ["EXISTS (\(isRenumbered))"]
-    let isKey = child?.keyNames.contains(where: carrier.column.isSameSQLName) ?? false
-    if let child, let edited = child.editedRows(carrier.column, isKey: isKey) {
-      conditions += edited
-    }
-    let condition = conditions.joined(separator: " AND ")
-    let table = "main.\(carrier.table.sqlQuoted) AS c"
-    try writing {
-      try tables.run(
-        "UPDATE OR ABORT \(table) SET \(column) = (\(isRenumbered)) WHERE \(condition)", [])
-      return try tables.rows("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1").isEmpty
-    }
-    guard let child else { return }
-    try followKept(place, child, carrier.column)
-    guard isKey else { return }
-    let names = child.keyNames.sqlList
-    try tables.run(
-      """
-      INSERT INTO \(child.shadow.name.sqlQuoted) (\(names), \(TableShadow.existed))
-      SELECT \(names), 0 FROM main.\(child.name.sqlQuoted)
-      WHERE \(column) IN (SELECT new FROM \(Self.list) WHERE tab = \(place)) ON CONFLICT DO NOTHING
-      """, [])
-    try tables.run(
-      """
-      DELETE FROM \(child.shadow.name.sqlQuoted) AS c WHERE EXISTS (\(isRenumbered))
-        AND \(TableShadow.existed) = 0 AND NOT EXISTS (
-          SELECT 1 FROM main.\(child.name.sqlQuoted) AS t
-          WHERE \(child.declaration.sameKey("t", "c")))
-      """, [])
-  }
-
-  private func move(_ rows: [RenumberedRow], in table: ReplicaTable, movesNotes: Bool) throws {
-    let key = table.keyNames[0].sqlQuoted
-    for row in rows {
-      let (old, new) = ([FieldValue.integer(row.former)], [FieldValue.integer(row.present)])
-      // A deletion and an insertion would run triggers that delete what belongs to the row.
-      try writing {
-        try tables.run(
-          "UPDATE OR ABORT main.\(table.name.sqlQuoted) SET \(key) = ? WHERE \(key) = ?", new + old)
-        let found = try [old, new].map { try tables.row(table, $0).row.isMissing }
-        return found == [true, false]
-      }
-      try tables.setShadow(nil, table, old)
-      try tables.run(
-        """
-        INSERT INTO \(table.shadow.name.sqlQuoted) (\(table.keyNames[0].sqlQuoted), \(TableShadow.existed))
-        VALUES (?, 0) ON CONFLICT DO NOTHING
-        """, new)
-      try moveRest(from: table.syncKey(old), to: table.syncKey(new), of: table, movesNotes)
-    }
-  }
-
-  /// Moves what the file keeps beside a row.
-  private func moveRest(
-    from old: SyncKey, to new: SyncKey, of table: ReplicaTable, _ movesNotes: Bool
-  ) throws {
-    // A whole record is that of the space, which has the former number.
-    if let parked = try tables.parked(old), parked.extent == .fields {
-      try tables.park(nil, old)
-      try tables.park(parked, new)
-    }
-    if table.mayHaveDroppedEdits {
-      let key = table.keyNames[0].sqlQuoted
-      try tables.run(
-        "UPDATE \(TableShadow.droppedName(table.name).sqlQuoted) SET \(key) = ? WHERE \(key) = ?",
-        new.id + old.id)
-    }
-    guard movesNotes else { return }
-    try tables.run(
-      "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?",
-      [.text(new.idText), .text(new.table), .text(old.idText)])
-  }
-
-  // MARK: Kept edits
-
-  /// Gives insertions that were taken out of their rows the new numbers.
-  private func renumberKept(_ place: Int) throws {
-    let number =
-      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(\"key\", '$[0]')"
-    try tables.run(
-      """
-      UPDATE tandem_kept SET "key" = json_array((\(number)))
-      WHERE "table" = ? AND kind = 'edit' AND base IS NULL AND EXISTS (\(number))
-      """, [.text(numbered[place].name)])
-  }
-
-  /// Lets the references in kept edits of a table follow.
-  private func followKept(_ place: Int, _ child: ReplicaTable, _ column: String) throws {
-    func number(_ value: String) -> String {
-      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(\(value), ?2)"
-    }
-    let table = FieldValue.text(child.name)
-    if let offset = child.keyNames.firstIndex(where: column.isSameSQLName) {
-      try tables.run(
-        """
-        UPDATE tandem_kept SET "key" = json_set("key", ?2, (\(number("\"key\""))))
-        WHERE "table" = ?1 AND kind = 'edit' AND base IS NULL AND EXISTS (\(number("\"key\"")))
-        """, [table, .text("$[\(offset)]")])
-    }
-    guard let name = child.columnNames.first(where: column.isSameSQLName) else { return }
-    let version = "\"local\""
-    try tables.run(
-      """
-      UPDATE tandem_kept SET \(version) = json_set(\(version), ?2, (\(number(version))))
-      WHERE "table" = ?1 AND EXISTS (\(number(version)))
-        AND json_extract(\(version), ?2) IS NOT json_extract(base, ?2)
-      """, [table, .text("$.\"\(name)\"")])
-  }
-
-  /// Writes rows. Search indexes of the application follow, by its triggers; those that prevent it do not run.
-  ///
-  /// - Parameter body: Returns true if the rows are as they should be.
-  private func writing(_ body: () throws -> Bool) throws {
-    struct Prevented: Error {}
-    do {
-      return try tables.connection.savepoint {
-        guard try body() else { throw Prevented() }
-      }
-    } catch is Prevented {
-    } catch let error as DatabaseError
-      where error.forbidsRow && tables.connection.isInTransaction
-    {}
-    guard try tables.quietly(body) else {
-      throw ReplicaError(
-        .schema,
-        "the rows of a table cannot get new numbers: a trigger or a constraint prevents it")
-    }
-  }
-}
-
-extension ReplicaTable {
-  /// The conditions that a row `c` of this table refers to another one by a column because of an edit of this file;
-  /// `nil` if the column is not synchronized.
-  fileprivate func editedRows(_ column: String, isKey: Bool) -> [String]? {
-    guard isKey || columnNames.contains(where: column.isSameSQLName) else { return nil }
-    let (name, existed) = (column.sqlQuoted, "s.\(TableShadow.existed)")
-    let keys = keyNames.map { "c.\($0.sqlQuoted)" }.joined(separator: ", ")
-    let isEdited =
-      isKey
-      ? "\(existed) = 0 AND typeof(\(existed)) = 'integer'"
-      : "(\(existed) <> 1 OR s.\(name) IS NOT c.\(name))"
-    return [
-      "(\(keys)) IN (SELECT \(keyNames.sqlList) FROM \(shadow.name.sqlQuoted))",
-      """
-      EXISTS (SELECT 1 FROM \(shadow.name.sqlQuoted) AS s
-        WHERE \(declaration.sameKey("c", "s")) AND \(isEdited))
-      """,
-    ]
-  }
-}
-
 extension FieldValue {
-  fileprivate var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
+  var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 }

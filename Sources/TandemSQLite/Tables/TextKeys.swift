@@ -148,7 +148,8 @@ struct TextKeys {
     let value = try connection.row(
       "SELECT dflt_value FROM pragma_table_info(?) WHERE name = ?",
       [.text(column.table), .text(column.name)])
-    if let value = value?[0].textValue, !value.isSameSQLName(as: "null") {
+    // A key gets a default of its own.
+    if let value = value?[0].textValue, column == root || !value.isSameSQLName(as: "null") {
       throw connection.rekeyingRefusal(
         "\(column.text) has the default \(value), which would refer to no row; create \(column.table) anew without it"
       )
@@ -220,7 +221,7 @@ extension TextKeys {
     let key = facts.schema.primaryKey
     let keepsNumbers = !key.contains(where: names.contains)
     let creation = CreateTableStatement(try connection.creation(ofTable: table)).textual(
-      names, notNull: keepsNumbers ? [] : key.filter(names.contains).filter(facts.isRequired),
+      names, notNull: keepsNumbers ? [] : key.filter(names.contains).filter(facts.isRowid),
       defaults: Dictionary(
         uniqueKeysWithValues: columns.filter { $0.column == $0.root }
           .map { ($0.column.name, Self.randomKey) }),
@@ -266,10 +267,14 @@ extension TextKeys {
     let names = keys.map(\.column.name)
     let codes = try connection.rows(
       """
-      SELECT type, name, tbl_name, sql FROM sqlite_schema
-      WHERE type IN ('view', 'trigger') AND name NOT LIKE 'tandem@_%' ESCAPE '@' ORDER BY type, name
+      SELECT type, name, tbl_name, sql FROM sqlite_schema AS s
+      WHERE name NOT LIKE 'tandem@_%' ESCAPE '@' AND (
+        type IN ('view', 'trigger') OR type = 'index' AND sql NOT NULL AND (
+          EXISTS (SELECT 1 FROM pragma_index_list(s.tbl_name) AS l WHERE l.name = s.name AND l.partial)
+          OR EXISTS (SELECT 1 FROM pragma_index_xinfo(s.name) WHERE cid = -2)))
+      ORDER BY type, name
       """)
-    let suspects = codes.compactMap { row -> String? in
+    var suspects = codes.compactMap { row -> String? in
       guard let type = row[0].textValue, let name = row[1].textValue, let sql = row[3].textValue
       else { return nil }
       let tokens = SQLTokens(sql)
@@ -279,9 +284,13 @@ extension TextKeys {
         && names.contains { words.contains(where: $0.isSameSQLName) }
       return names ? "the \(type) \(name)" : nil
     }
+    for schema in schemas where tables.contains(where: schema.name.isSameSQLName) {
+      let computed = schema.columns.filter(\.isGenerated).map(\.name)
+      suspects += computed.map { "the computed column \(schema.name).\($0)" }
+    }
     if !suspects.isEmpty {
       change.notes.append(
-        "look at \(suspects.joined(separator: ", ")): they name keys that are texts now")
+        "look at \(suspects.joined(separator: ", ")): they may name keys that are texts now")
     }
     for table in change.tables {
       let pattern = Self.plain(table.name)
@@ -304,11 +313,6 @@ extension TextKeys {
 
   /// A name in lower case without underscores.
   private static func plain(_ name: String) -> String { name.lowercased().filter { $0 != "_" } }
-}
-
-extension TableFacts {
-  /// True if a column of the primary key is never null though it may not be declared so.
-  fileprivate func isRequired(_ name: String) -> Bool { isRowid(name) }
 }
 
 extension SQLTokens {

@@ -1,0 +1,162 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+// The rows that get new numbers, and all that refers to them.
+extension Renumbering {
+  /// Lets the references of this file in a column follow: those of rows that are new, or whose reference is an edit.
+  /// Tables that are not synchronized have nothing from the space.
+  func follow(_ place: Int, _ carrier: Carrier) throws {
+    let column = carrier.column.sqlQuoted
+    let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
+    let isRenumbered = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column)"
+    var conditions = ["EXISTS (\(isRenumbered))"]
+    let isKey = child?.keyNames.contains(where: carrier.column.isSameSQLName) ?? false
+    if let child, let edited = child.editedRows(carrier.column, isKey: isKey) {
+      conditions += edited
+    }
+    let condition = conditions.joined(separator: " AND ")
+    let table = "main.\(carrier.table.sqlQuoted) AS c"
+    try writing {
+      try tables.run(
+        "UPDATE OR ABORT \(table) SET \(column) = (\(isRenumbered)) WHERE \(condition)", [])
+      return try tables.rows("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1").isEmpty
+    }
+    guard let child else { return }
+    try followKept(place, child, carrier.column)
+    guard isKey else { return }
+    let names = child.keyNames.sqlList
+    try tables.run(
+      """
+      INSERT INTO \(child.shadow.name.sqlQuoted) (\(names), \(TableShadow.existed))
+      SELECT \(names), 0 FROM main.\(child.name.sqlQuoted)
+      WHERE \(column) IN (SELECT new FROM \(Self.list) WHERE tab = \(place)) ON CONFLICT DO NOTHING
+      """, [])
+    try tables.run(
+      """
+      DELETE FROM \(child.shadow.name.sqlQuoted) AS c WHERE EXISTS (\(isRenumbered))
+        AND \(TableShadow.existed) = 0 AND NOT EXISTS (
+          SELECT 1 FROM main.\(child.name.sqlQuoted) AS t
+          WHERE \(child.declaration.sameKey("t", "c")))
+      """, [])
+  }
+
+  func move(_ rows: [RenumberedRow], in table: ReplicaTable, movesNotes: Bool) throws {
+    let key = table.keyNames[0].sqlQuoted
+    for row in rows {
+      let (old, new) = ([FieldValue.integer(row.former)], [FieldValue.integer(row.present)])
+      // A deletion and an insertion would run triggers that delete what belongs to the row.
+      try writing {
+        try tables.run(
+          "UPDATE OR ABORT main.\(table.name.sqlQuoted) SET \(key) = ? WHERE \(key) = ?", new + old)
+        let found = try [old, new].map { try tables.row(table, $0).row.isMissing }
+        return found == [true, false]
+      }
+      try tables.setShadow(nil, table, old)
+      try tables.run(
+        """
+        INSERT INTO \(table.shadow.name.sqlQuoted) (\(table.keyNames[0].sqlQuoted), \(TableShadow.existed))
+        VALUES (?, 0) ON CONFLICT DO NOTHING
+        """, new)
+      try moveRest(from: table.syncKey(old), to: table.syncKey(new), of: table, movesNotes)
+    }
+  }
+
+  /// Moves what the file keeps beside a row.
+  private func moveRest(
+    from old: SyncKey, to new: SyncKey, of table: ReplicaTable, _ movesNotes: Bool
+  ) throws {
+    // A whole record is that of the space, which has the former number.
+    if let parked = try tables.parked(old), parked.extent == .fields {
+      try tables.park(nil, old)
+      try tables.park(parked, new)
+    }
+    if table.mayHaveDroppedEdits {
+      let key = table.keyNames[0].sqlQuoted
+      try tables.run(
+        "UPDATE \(TableShadow.droppedName(table.name).sqlQuoted) SET \(key) = ? WHERE \(key) = ?",
+        new.id + old.id)
+    }
+    guard movesNotes else { return }
+    try tables.run(
+      "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?",
+      [.text(new.idText), .text(new.table), .text(old.idText)])
+  }
+
+  // MARK: Kept edits
+
+  /// Gives insertions that were taken out of their rows the new numbers.
+  func renumberKept(_ place: Int) throws {
+    let number =
+      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(\"key\", '$[0]')"
+    try tables.run(
+      """
+      UPDATE tandem_kept SET "key" = json_array((\(number)))
+      WHERE "table" = ? AND kind = 'edit' AND base IS NULL AND EXISTS (\(number))
+      """, [.text(numbered[place].name)])
+  }
+
+  /// Lets the references in kept edits of a table follow.
+  private func followKept(_ place: Int, _ child: ReplicaTable, _ column: String) throws {
+    func number(_ value: String) -> String {
+      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(\(value), ?2)"
+    }
+    let table = FieldValue.text(child.name)
+    if let offset = child.keyNames.firstIndex(where: column.isSameSQLName) {
+      try tables.run(
+        """
+        UPDATE tandem_kept SET "key" = json_set("key", ?2, (\(number("\"key\""))))
+        WHERE "table" = ?1 AND kind = 'edit' AND base IS NULL AND EXISTS (\(number("\"key\"")))
+        """, [table, .text("$[\(offset)]")])
+    }
+    guard let name = child.columnNames.first(where: column.isSameSQLName) else { return }
+    let version = "\"local\""
+    try tables.run(
+      """
+      UPDATE tandem_kept SET \(version) = json_set(\(version), ?2, (\(number(version))))
+      WHERE "table" = ?1 AND EXISTS (\(number(version)))
+        AND json_extract(\(version), ?2) IS NOT json_extract(base, ?2)
+      """, [table, .text("$.\"\(name)\"")])
+  }
+
+  /// Writes rows. Search indexes of the application follow, by its triggers; those that prevent it do not run.
+  ///
+  /// - Parameter body: Returns true if the rows are as they should be.
+  private func writing(_ body: () throws -> Bool) throws {
+    struct Prevented: Error {}
+    do {
+      return try tables.connection.savepoint {
+        guard try body() else { throw Prevented() }
+      }
+    } catch is Prevented {
+    } catch let error as DatabaseError
+      where error.forbidsRow && tables.connection.isInTransaction
+    {}
+    guard try tables.quietly(body) else {
+      throw ReplicaError(
+        .schema,
+        "the rows of a table cannot get new numbers: a trigger or a constraint prevents it")
+    }
+  }
+}
+
+extension ReplicaTable {
+  /// The conditions that a row `c` of this table refers to another one by a column because of an edit of this file;
+  /// `nil` if the column is not synchronized.
+  fileprivate func editedRows(_ column: String, isKey: Bool) -> [String]? {
+    guard isKey || columnNames.contains(where: column.isSameSQLName) else { return nil }
+    let (name, existed) = (column.sqlQuoted, "s.\(TableShadow.existed)")
+    let keys = keyNames.map { "c.\($0.sqlQuoted)" }.joined(separator: ", ")
+    let isEdited =
+      isKey
+      ? "\(existed) = 0 AND typeof(\(existed)) = 'integer'"
+      : "(\(existed) <> 1 OR s.\(name) IS NOT c.\(name))"
+    return [
+      "(\(keys)) IN (SELECT \(keyNames.sqlList) FROM \(shadow.name.sqlQuoted))",
+      """
+      EXISTS (SELECT 1 FROM \(shadow.name.sqlQuoted) AS s
+        WHERE \(declaration.sameKey("c", "s")) AND \(isEdited))
+      """,
+    ]
+  }
+}
