@@ -118,7 +118,7 @@ extension TableConstraints {
     let names = names(of: sql.tokens, in: sql)
     var columns: [ComparedColumn] = []
     for column in schema.columns where names.contains(where: column.name.isSameSQLName) {
-      let expression = column.isGenerated ? generation(of: column.name).map(text) : nil
+      let expression = column.isGenerated ? sql.expression(ofColumn: column.name).map(text) : nil
       guard let name = column.isGenerated ? FieldName(column.name) : self.column(column.name),
         column.isGenerated == (expression != nil),
         let collation = connection.collation(
@@ -188,27 +188,9 @@ extension TableConstraints {
     while let name = queue.popLast() {
       guard !found.contains(where: name.isSameSQLName) else { continue }
       found.append(name)
-      queue += (generation(of: name) ?? []).compactMap(sql.name)
+      queue += (sql.expression(ofColumn: name) ?? []).compactMap(sql.name)
     }
     return found
-  }
-
-  /// The expression of a generated column; `nil` if there is no such column.
-  private func generation(of name: String) -> [SQLToken]? {
-    guard let start = sql.tokens.firstIndex(where: { $0.depth == 1 && isName($0, name) }) else {
-      return nil
-    }
-    // A definition ends at the next comma.
-    let definition = sql.tokens[(start + 1)...].prefix {
-      $0.depth > 1 || $0.depth == 1 && !sql.isSymbol($0, ",")
-    }
-    guard let keyword = definition.firstIndex(where: { $0.depth == 1 && sql.isWord($0, "AS") })
-    else { return nil }
-    return Array(definition[keyword...].dropFirst(2).prefix { $0.depth > 1 })
-  }
-
-  private func isName(_ token: SQLToken, _ name: String) -> Bool {
-    sql.name(token)?.isSameSQLName(as: name) ?? false
   }
 }
 

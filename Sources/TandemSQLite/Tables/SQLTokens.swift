@@ -160,3 +160,21 @@ extension SQLTokens {
     }
   }
 }
+
+extension SQLTokens {
+  /// The expression of a computed column in the statement that creates a table; `nil` if it has no such column.
+  package func expression(ofColumn name: String) -> [SQLToken]? {
+    let start = tokens.firstIndex {
+      $0.depth == 1 && self.name($0)?.isSameSQLName(as: name) ?? false
+    }
+    guard let start else { return nil }
+    // A definition ends at the next comma.
+    let definition = tokens[(start + 1)...].prefix {
+      $0.depth > 1 || $0.depth == 1 && !isSymbol($0, ",")
+    }
+    guard let keyword = definition.firstIndex(where: { $0.depth == 1 && isWord($0, "AS") }) else {
+      return nil
+    }
+    return Array(definition[keyword...].dropFirst(2).prefix { $0.depth > 1 })
+  }
+}

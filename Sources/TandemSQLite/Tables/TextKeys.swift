@@ -267,11 +267,8 @@ extension TextKeys {
     let names = keys.map(\.column.name)
     let codes = try connection.rows(
       """
-      SELECT type, name, tbl_name, sql FROM sqlite_schema AS s
-      WHERE name NOT LIKE 'tandem@_%' ESCAPE '@' AND (
-        type IN ('view', 'trigger') OR type = 'index' AND sql NOT NULL AND (
-          EXISTS (SELECT 1 FROM pragma_index_list(s.tbl_name) AS l WHERE l.name = s.name AND l.partial)
-          OR EXISTS (SELECT 1 FROM pragma_index_xinfo(s.name) WHERE cid = -2)))
+      SELECT type, name, tbl_name, sql FROM sqlite_schema
+      WHERE type <> 'table' AND sql NOT NULL AND name NOT LIKE 'tandem@_%' ESCAPE '@'
       ORDER BY type, name
       """)
     var suspects = codes.compactMap { row -> String? in
@@ -282,15 +279,22 @@ extension TextKeys {
       let names =
         tables.contains { words.contains(where: $0.isSameSQLName) }
         && names.contains { words.contains(where: $0.isSameSQLName) }
-      return names ? "the \(type) \(name)" : nil
+      // An index with a number computes with it, or has only some rows.
+      let isSuspect = type != "index" || tokens.tokens.contains { $0.kind == .number }
+      return names && isSuspect ? "the \(type) \(name)" : nil
     }
     for schema in schemas where tables.contains(where: schema.name.isSameSQLName) {
-      let computed = schema.columns.filter(\.isGenerated).map(\.name)
-      suspects += computed.map { "the computed column \(schema.name).\($0)" }
+      let sql = SQLTokens(try connection.creation(ofTable: schema.name))
+      let changed = keys.map(\.column).filter { $0.table == schema.name }.map(\.name)
+      for column in schema.columns where column.isGenerated {
+        let words = sql.expression(ofColumn: column.name)?.compactMap(sql.name) ?? []
+        guard changed.contains(where: { words.contains(where: $0.isSameSQLName) }) else { continue }
+        suspects.append("the computed column \(schema.name).\(column.name)")
+      }
     }
     if !suspects.isEmpty {
       change.notes.append(
-        "look at \(suspects.joined(separator: ", ")): they may name keys that are texts now")
+        "look at \(suspects.joined(separator: ", ")): they name keys that are texts now")
     }
     for table in change.tables {
       let pattern = Self.plain(table.name)
