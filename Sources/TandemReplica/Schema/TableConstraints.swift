@@ -118,7 +118,8 @@ extension TableConstraints {
     let names = names(of: sql.tokens, in: sql)
     var columns: [ComparedColumn] = []
     for column in schema.columns where names.contains(where: column.name.isSameSQLName) {
-      let expression = column.isGenerated ? sql.expression(ofColumn: column.name).map(text) : nil
+      let expression =
+        column.isGenerated ? self.sql.expression(ofColumn: column.name).map(text) : nil
       guard let name = column.isGenerated ? FieldName(column.name) : self.column(column.name),
         column.isGenerated == (expression != nil),
         let collation = connection.collation(
@@ -188,7 +189,7 @@ extension TableConstraints {
     while let name = queue.popLast() {
       guard !found.contains(where: name.isSameSQLName) else { continue }
       found.append(name)
-      queue += (sql.expression(ofColumn: name) ?? []).compactMap(sql.name)
+      queue += (self.sql.expression(ofColumn: name) ?? []).compactMap(sql.name)
     }
     return found
   }
