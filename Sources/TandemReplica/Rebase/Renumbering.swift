@@ -18,9 +18,8 @@ extension PageApplication {
     try tables.store(numbers)
     try tables.raiseSequences(schema, above: numbers)
     guard decision != .adoptRemote else { return [] }
-    // In a file that is new to the space, such a reference may be to a record of it.
     var renumbering = try Renumbering(
-      tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : numbers)
+      tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : [:])
     guard try renumbering.isNeeded() else { return [] }
     // A file that was restored may have sent some of its rows before.
     let isRestored = (last.replica?.sequence ?? 0) > state.sequence
@@ -60,13 +59,15 @@ struct Renumbering {
   let tables: ReplicaTables
   let schema: ReplicaSchema
   private let numbers: [FieldName: Int64]
-  /// The highest numbers that the file knew before.
+  /// The highest numbers that the file knew before; none if it does not know the space's records.
   private let former: [FieldName: Int64]
   let numbered: [ReplicaTable]
   /// For each of the tables, the columns that have its numbers. None until they are needed.
   private var carriers: [[Carrier]] = []
   /// For each of the tables, the rows that are equal to the space's records of their numbers: they are these.
   private var recognized: [Set<Int64>]
+  /// For each of the tables, the numbers to which records of the space refer that are equal to rows of this file.
+  private var referred: [Set<Int64>]
   private let columnsWithDefaults: [Set<FieldName>]
 
   init(
@@ -79,6 +80,7 @@ struct Renumbering {
     self.former = former
     numbered = schema.numbered
     recognized = numbered.map { _ in [] }
+    referred = recognized
     columnsWithDefaults = try numbered.map { table in
       let names = try tables.rows(
         "SELECT name FROM pragma_table_info(?) WHERE dflt_value NOT NULL", [.text(table.name)])
@@ -98,7 +100,7 @@ struct Renumbering {
   }
 
   /// The numbers of rows of this file that are gone, to which rows still refer. They must not refer to the records of
-  /// the space that have these numbers now.
+  /// the space that have these numbers now, unless records of the space do so as well.
   private func orphanNumbers(_ place: Int) throws -> Set<Int64> {
     let table = numbered[place]
     guard let last = numbers[FieldName(table.name)] else { return [] }
@@ -114,7 +116,7 @@ struct Renumbering {
         """, [.integer(former[FieldName(table.name)] ?? 0), .integer(last)])
       orphans.formUnion(found.compactMap { $0[0].integer })
     }
-    return orphans
+    return orphans.subtracting(referred[place])
   }
 
   /// Follows the foreign keys of all tables, those that are not synchronized included.
@@ -162,6 +164,7 @@ extension Renumbering {
   /// Takes note of the rows that are equal to records of a page of all records. A later page may have a record again.
   mutating func recognize(_ page: SyncPage) throws {
     for change in page.changes {
+      try noteReferences(of: change)
       guard let number = change.key.number,
         let place = numbered.firstIndex(where: { UTF8Order.areEqual($0.name, change.key.table) })
       else { continue }
@@ -172,6 +175,28 @@ extension Renumbering {
         recognized[place].insert(number)
       } else {
         recognized[place].remove(number)
+      }
+    }
+  }
+
+  /// Takes note of what a record refers to that is equal to a row of this file.
+  private mutating func noteReferences(of change: SyncRecordState) throws {
+    guard let fields = change.fields, let table = schema.table(named: change.key.table) else {
+      return
+    }
+    var isKnown: Bool?
+    for place in carriers.indices {
+      for carrier in carriers[place] where carrier.table.isSameSQLName(as: table.name) {
+        let offset = table.keyNames.firstIndex(where: carrier.column.isSameSQLName)
+        let name = table.columnNames.first(where: carrier.column.isSameSQLName)
+        let value = offset.map { change.key.id[$0] } ?? name.flatMap { fields[$0] }
+        guard let number = value?.integer, !referred[place].contains(number) else { continue }
+        if isKnown == nil {
+          let row = try tables.row(table, change.key.id)
+          isKnown =
+            !row.row.isMissing && row.local.map { isSame($0, fields, in: table, []) } ?? false
+        }
+        if isKnown == true { referred[place].insert(number) }
       }
     }
   }
@@ -262,7 +287,7 @@ extension Renumbering {
       """, [])
     var renumbered: [RenumberedRow] = []
     var last: [FieldName: Int64] = [:]
-    let orphans = try numbered.indices.map { try orphanNumbers($0).subtracting(recognized[$0]) }
+    let orphans = try numbered.indices.map(orphanNumbers)
     let all = zip(zip(moving, kept), orphans).map { $0.0.union($0.1).union($1) }
     for (place, table) in numbered.enumerated() where !all[place].isEmpty {
       var number = try highestNumber(place)
