@@ -140,8 +140,7 @@ struct RenumberingTests {
     try b.execute("UPDATE line SET what = 'oat milk' WHERE what = 'milk'")
     try addInvoice("Bob", ["salt"], b)
     // A number that a program chooses itself, below those that the space gave.
-    try executeFreely("DELETE FROM invoice WHERE customer = 'Ben'", b)
-    #expect(try b.rows("SELECT what FROM line WHERE invoice = \(number)") == [["rum"]])
+    try b.execute("DELETE FROM invoice WHERE customer = 'Ben'")
     try b.execute("INSERT INTO invoice VALUES (-4, 'Bea')")
     try b.execute("UPDATE line SET invoice = -4 WHERE what = 'salt'")
     try expectEqualFiles(
