@@ -25,6 +25,9 @@ final class Interruption {
   ///   that is a signal to end, as without this parameter.
   init(_ body: @escaping @Sendable () -> Void, reload: (@Sendable () -> Void)? = nil) {
     let registrations = DispatchSemaphore(value: 0)
+    // Has one signal, for the first that comes.
+    let first = DispatchSemaphore(value: 0)
+    first.signal()
     let numbers = reload == nil ? Self.signals : [SIGINT, SIGTERM, SIGHUP]
     let terminals =
       Self.isIgnored(SIGHUP) ? [] : (STDIN_FILENO...STDERR_FILENO).filter { isatty($0) == 1 }
@@ -35,6 +38,8 @@ final class Interruption {
           return reload()
         }
         Self.leaveToSystem(besides: reload == nil ? nil : SIGHUP)
+        // While Dispatch takes a signal, it blocks that one in all threads: a second one soon after it comes here too.
+        guard first.wait(timeout: .now()) == .success else { return Self.end(by: number) }
         body()
       }
       source.setRegistrationHandler { registrations.signal() }
@@ -52,6 +57,16 @@ final class Interruption {
   func end() {
     for source in sources { source.cancel() }
     Self.leaveToSystem()
+  }
+
+  /// Ends the process as a signal does.
+  private static func end(by number: Int32) {
+    signal(number, SIG_DFL)
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, number)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    raise(number)
   }
 
   private static func leaveToSystem(besides kept: Int32? = nil) {
