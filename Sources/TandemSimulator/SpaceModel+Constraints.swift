@@ -187,9 +187,11 @@ extension SpaceModel {
           }
           if isFresh, !others.isEmpty { note(key, .taken, holders(after)) }
         case .reference(let children, to: let table, _):
-          if isFresh, !isOffered(after) {
-            note(key, .missingParent, parents(entry, children, after, table.text))
-          }
+          let parents = isFresh ? parents(entry, children, after, table.text) : []
+          let isUnknown =
+            numberedTables.contains(table.text) && parents.count == 1
+            && parents.allSatisfy { old[$0] != nil && wasMade($0, after: base) }
+          if isFresh, isUnknown || !isOffered(after) { note(key, .missingParent, parents) }
           let (past, present) = (offer(entry, key, old), offer(entry, key, new))
           if past != nil, !areEqual(past, present, entry), !isOffered(past),
             new.keys.contains(where: { areEqual(value(entry, $0, new), past, entry) })
@@ -200,6 +202,14 @@ extension SpaceModel {
       }
     }
     return [.taken, .missingParent, .needed].flatMap { violations[$0] ?? [] }
+  }
+
+  /// True if a live record did not live at a version, or was deleted since.
+  private func wasMade(_ key: SyncKey, after base: Int) -> Bool {
+    let states = states[key] ?? []
+    let later = states.filter { $0.version > base }
+    return states.last { $0.version <= base }?.fields == nil
+      || later.contains { $0.fields == nil }
   }
 
   /// The records that may have had a value that a child needs: the one with this key, or all of the table.

@@ -39,7 +39,7 @@ struct SpaceModel {
   private let granularities: [String: ConflictGranularity]
   private var columns: [String: Set<String>] = [:]
   /// The tables whose keys SQLite chooses.
-  private var numberedTables: Set<String> = []
+  private(set) var numberedTables: Set<String> = []
   private(set) var keyColumns: [String: [String]] = [:]
   private let limits: SyncLimits
   private(set) var states: [SyncKey: [State]] = [:]

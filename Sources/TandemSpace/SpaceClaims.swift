@@ -79,6 +79,8 @@ package struct SpaceClaims: Sendable {
   }
 
   private(set) var rules: [Int: Rule] = [:]
+  /// The tables whose keys are numbers that SQLite chooses.
+  let numbered: Set<FieldName>
   private var sources: [FieldName: [Source]] = [:]
   /// The numbers of the rules of unique indexes, by the SQL of the index.
   private(set) var indexes: [FieldName: [String: Int]] = [:]
@@ -88,6 +90,7 @@ package struct SpaceClaims: Sendable {
     let keys = Dictionary(
       tables.map { (FieldName($0.name), $0.keyColumns.map { FieldName($0) }) },
       uniquingKeysWith: { first, _ in first })
+    numbered = Set(tables.filter(\.isNumbered).map { FieldName($0.name) })
     for rule in rules { add(rule, keys) }
   }
 

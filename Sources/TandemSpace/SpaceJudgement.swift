@@ -8,8 +8,9 @@ protocol StoredClaims {
   /// - Parameter body: The key is the ``TandemSync/RecordEncoding`` of its values.
   func forEachHolder(
     of claim: SpaceClaim, _ body: (_ key: [UInt8], _ version: Int) -> Bool) throws
-  /// The version of a record, deleted ones included; `nil` if the space has none with this key.
-  func version(of key: [UInt8], in table: FieldName) throws -> Int?
+  /// The versions that changed a record last and that created it, deleted ones included; `nil` if the space has none
+  /// with this key.
+  func versions(of key: [UInt8], in table: FieldName) throws -> (changed: Int, created: Int)?
   /// True if a record of a table changed after a version.
   func hasChanges(in table: FieldName, after version: Int) throws -> Bool
 }
@@ -24,6 +25,7 @@ protocol StoredClaims {
 /// |---|---|
 /// | two records hold a unique value | each change that takes the value (`taken`) |
 /// | records need a value that none offers | each change that needs it anew (`missingParent`), and each that took it away (`needed`) |
+/// | a change needs a number that SQLite chose, and another replica made that record after the base | the change (`missingParent`): it cannot mean this record |
 ///
 /// An objection is a conflict if the record itself, or the other record that is in its way, changed after the base:
 /// the replica has not seen that. If there is none of these, all objections together refuse the commit, and so do
@@ -41,6 +43,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
   private let edits: [SpaceLedger.Edit]
   private let changes: [ClaimChange]
   private let base: Int
+  private let claims: SpaceClaims
   private let rules: [Int: SpaceClaims.Rule]
   private let stored: Stored
   /// The edits that add each claim, and those that take it away.
@@ -58,6 +61,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
     self.edits = edits
     self.changes = changes
     self.base = base
+    self.claims = claims
     rules = claims.rules.filter(\.value.holds)
     self.stored = stored
     isRefused = [Bool](repeating: false, count: edits.count)
@@ -140,13 +144,16 @@ struct SpaceJudgement<Stored: StoredClaims> {
   ) throws -> (children: [Violation], parents: [Violation]) {
     let children = standing(makers[claim])
     let offer = claim.on(.offer)
+    if try !children.isEmpty && isUnknown(offer, kind, parent) {
+      return (children.map { Violation(edit: $0, reason: .missingParent, isUnseen: true) }, [])
+    }
     let parents = standing(takers[offer])
     guard !children.isEmpty || !parents.isEmpty, standing(makers[offer]).isEmpty,
       try !remains(offer), try !children.isEmpty || remains(claim)
     else { return ([], []) }
     let isParentNew =
       if case .keyReference = kind {
-        try !children.isEmpty && stored.version(of: claim.value, in: parent) ?? 0 > base
+        try !children.isEmpty && stored.versions(of: claim.value, in: parent)?.changed ?? 0 > base
       } else {
         // The space does not know which record had the value, so that it may be any that changed.
         try !children.isEmpty && stored.hasChanges(in: parent, after: base)
@@ -156,6 +163,16 @@ struct SpaceJudgement<Stored: StoredClaims> {
       children.map { violation($0, .missingParent, isParentNew) },
       parents.map { violation($0, .needed, isChildNew) }
     )
+  }
+
+  /// True if the record of a number that SQLite chose was made after the base, and not by this commit.
+  private func isUnknown(
+    _ offer: SpaceClaim, _ kind: SpaceClaims.Kind, _ parent: FieldName
+  ) throws -> Bool {
+    guard case .keyReference = kind, claims.numbered.contains(parent),
+      standing(makers[offer]).isEmpty
+    else { return false }
+    return try stored.versions(of: offer.value, in: parent)?.created ?? 0 > base
   }
 
   private func violation(

@@ -126,9 +126,9 @@ private struct StoredSpaceClaims: StoredClaims {
     }
   }
 
-  func version(of key: [UInt8], in table: FieldName) throws -> Int? {
+  func versions(of key: [UInt8], in table: FieldName) throws -> (changed: Int, created: Int)? {
     try space.connection.row(Self.record, [.text(table.text), .blob(key)]).map {
-      try version($0[0])
+      (try version($0[0]), try version($0[2]))
     }
   }
 
@@ -144,7 +144,7 @@ private struct StoredSpaceClaims: StoredClaims {
   }
 
   private static let record = StatementText(
-    "SELECT version, fields IS NOT NULL FROM record WHERE tab = ? AND key = ?")
+    "SELECT version, fields IS NOT NULL, created FROM record WHERE tab = ? AND key = ?")
   private static let holders = StatementText(
     """
     SELECT claim.key, version FROM claim CROSS JOIN record ON tab = ?4 AND record.key = claim.key

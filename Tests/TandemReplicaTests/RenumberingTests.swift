@@ -344,6 +344,28 @@ struct RenumberingTests {
     }
   }
 
+  @Test("A commit cannot refer to a number that another copy has given to a record since [self]")
+  func unseenParent() throws {
+    let (a, b) = try pair()
+    try addInvoice("Ada", ["milk"], a)
+    try converge([a, b], space)
+    try addInvoice("Ben", [], b)
+    try b.execute("UPDATE line SET invoice = 2")
+    try executeFreely("DELETE FROM invoice WHERE customer = 'Ben'", b)
+    let commit = try #require(try b.freeze())
+    try addInvoice("Cem", ["tea"], a)
+    try a.sync(space)
+    let outcome = try space.push(commit)
+    let line = SyncKey(table: "line", id: [1])
+    #expect(outcome == .conflict([SyncObjection(key: line, reason: .missingParent)]))
+    try b.settle(outcome, commit)
+    try converge([a, b], space)
+    for file in [a, b] {
+      #expect(try file.rows(lines) == [["Ada", "milk"], ["Cem", "tea"]])
+    }
+    #expect(try b.rejectedContents().count == 1)
+  }
+
   @Test("A rejected row and rejected children get new numbers before the space gives theirs away")
   func keptEditsFollow() throws {
     let schema = [
