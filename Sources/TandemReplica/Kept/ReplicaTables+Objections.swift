@@ -145,7 +145,8 @@ extension SpaceTable {
   /// Whose rule it is, if this file does not have it.
   fileprivate func origin(of constraint: SpaceConstraint) -> String {
     if constraints?.contains(constraint) ?? false { return "" }
-    return "; another copy has declared this rule, which this file does not have: if no copy has it any more, an "
+    return
+      "; another copy has declared this rule, which this file does not have: if no copy has it any more, an "
       + "operator removes it (`dropConstraint`)"
   }
 
