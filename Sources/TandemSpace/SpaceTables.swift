@@ -166,15 +166,20 @@ extension SpaceTables {
   func gone(_ revision: SpaceRevision, _ state: SpaceState) throws -> SyncGone? {
     guard revision.epoch == state.head.epoch else { return .epoch }
     guard revision.version <= state.head.version else { return .history }
-    guard revision.version >= state.horizon else { return .horizon }
+    // A history that was lost is noticed below the horizon too. An earlier version of Tandem forgot the marks there.
     let mark = try row(
       "SELECT mark FROM history WHERE version = ?", [.integer(Int64(revision.version))])
-    guard let mark, case .integer(let bits) = mark[0] else { throw damaged("the history") }
-    return UInt64(bitPattern: bits) == revision.mark ? nil : .history
+    if let mark, mark[0] != .integer(Int64(bitPattern: revision.mark)) { return .history }
+    guard revision.version >= state.horizon else { return .horizon }
+    guard mark != nil else { throw damaged("the history") }
+    return nil
   }
 
   /// Forgets the deletions up to a version, and the history and the versions of fields below it. A
   /// replica at an earlier revision then starts with all live records.
+  ///
+  /// The marks of versions and the identities of commits stay: a revision of a lost history, and a commit that is sent
+  /// once more, are known for ever.
   ///
   /// - Parameter version: The new horizon, at most the head. A lower one than the present has no
   ///   effect.
@@ -184,7 +189,7 @@ extension SpaceTables {
     guard horizon > state.horizon else { return }
     let value = FieldValue.integer(Int64(horizon))
     try run("UPDATE space SET horizon = ?", [value])
-    try run("DELETE FROM history WHERE version < ?", [value])
+    try forgetDigests(before: horizon)
     try run("DELETE FROM record WHERE version <= ? AND fields IS NULL", [value])
     try run("DELETE FROM overruled WHERE version <= ?", [value])
     if try has(.changeCount) { try run("DELETE FROM change_count WHERE version <= ?", [value]) }
@@ -197,9 +202,18 @@ extension SpaceTables {
     let epoch = SyncToken.random(using: &generator)
     try run(
       "UPDATE space SET epoch = ?, horizon = head", [.text(epoch.description)])
-    try run("DELETE FROM history WHERE version < ?", [.integer(Int64(state.head.version))])
+    let head = FieldValue.integer(Int64(state.head.version))
+    try forgetDigests(before: state.head.version)
     try run(
-      "UPDATE history SET mark = ?", [.integer(Int64(bitPattern: generator.next()))])
+      "UPDATE history SET mark = ? WHERE version = ?",
+      [.integer(Int64(bitPattern: generator.next())), head])
+  }
+
+  /// Forgets all of a commit but its identity, its time and the mark of its version.
+  private func forgetDigests(before version: Int) throws {
+    try run(
+      "UPDATE history SET digest = '', replica = NULL WHERE version < ? AND digest <> ''",
+      [.integer(Int64(version))])
   }
 }
 
