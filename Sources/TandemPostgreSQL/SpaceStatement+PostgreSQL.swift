@@ -20,7 +20,7 @@ extension SpaceStatement {
     case .mark: "SELECT mark FROM tandem.history WHERE space = $1 AND version = $2"
     case .revisionOfCommit:
       "SELECT version, mark FROM tandem.history WHERE space = $1 AND commit_id = $2"
-    case .setMarks: "UPDATE tandem.history SET mark = $2 WHERE space = $1"
+    case .setMark: "UPDATE tandem.history SET mark = $2 WHERE space = $1 AND version = $3"
     case .lastCommits, .lastCommitsWithoutNames:
       """
       SELECT h.version, h.time, h.commit_id, h.replica, r.account, n.name FROM tandem.history h
@@ -32,7 +32,11 @@ extension SpaceStatement {
       """
     case .firstVersionSince:
       "SELECT min(version) FROM tandem.history WHERE space = $1 AND time >= $2"
-    case .forgetHistory: "DELETE FROM tandem.history WHERE space = $1 AND version < $2"
+    case .forgetDigests:
+      """
+      UPDATE tandem.history SET digest = '', replica = NULL
+        WHERE space = $1 AND version < $2 AND digest <> ''
+      """
     case .forgetDeletions:
       "DELETE FROM tandem.record WHERE space = $1 AND version <= $2 AND fields IS NULL"
     case .forgetOverruled: "DELETE FROM tandem.overruled WHERE space = $1 AND version <= $2"

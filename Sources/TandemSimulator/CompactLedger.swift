@@ -33,6 +33,9 @@ struct CompactLedger: Hashable {
       deletions |= 1 << UInt16(edit)
       hasInexactCount = true
       if let before { overwriters[before] |= 1 << UInt16(edit) }
+    case .addFirst, .addSecond, .change, .exchange, .addChild, .moveChild, .deleteFirst,
+      .deleteChild:
+      preconditionFailure("rows with rules have no ledger")
     }
     if let before, let after, before != after { overwriters[before] |= 1 << UInt16(after) }
   }

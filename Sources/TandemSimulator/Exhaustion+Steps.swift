@@ -22,7 +22,7 @@ extension Exhaustion {
     let isRunning = state.running != nil
     for number in 0..<2 {
       if hasInterruptions || !isRunning, try editCount(state) < operationCount {
-        for operation in Operation.allCases {
+        for operation in hasRules ? Operation.ofRows : Operation.ofRecord {
           if let next = try edit(state, number, operation) {
             steps.append(
               Step(
@@ -204,10 +204,14 @@ extension Exhaustion {
     case .insert: if before.hasRow { return nil }
     case .set, .add, .delete: if !before.hasRow { return nil }
     case .resolve: if before.openConflict == nil { return nil }
+    case .addFirst, .addSecond, .change, .exchange, .addChild, .moveChild, .deleteFirst,
+      .deleteChild:
+      break
     }
     let edit = number * CompactLedger.maxEditCount + before.editCount
     var next = state
     next.files[number] = try result(of: operation, edit, in: state.files[number], before)
+    guard !hasRules else { return next.files[number] == state.files[number] ? nil : next }
     let after = try view(ofFile: next.files[number])
     var ledger = ledgers[state.ledger]
     ledger.note(operation, edit, file: number, before: before.value, after: after.value)
@@ -232,8 +236,25 @@ extension Exhaustion {
         if let conflict = before.openConflict {
           try file.replica(connection).resolve(.one(conflict), by: .local)
         }
+      case .addFirst: try connection.run("INSERT OR IGNORE INTO p VALUES ('a', 'u')", [])
+      case .addSecond: try connection.run("INSERT OR IGNORE INTO p VALUES ('b', 'v')", [])
+      case .change: try connection.run("UPDATE OR IGNORE p SET x = 'v' WHERE id = 'a'", [])
+      case .exchange:
+        try connection.run("UPDATE OR IGNORE p SET x = 'u' WHERE id = 'b'", [])
+      case .addChild:
+        try connection.run("INSERT OR IGNORE INTO c SELECT 'k', id FROM p WHERE id = 'a'", [])
+      case .moveChild:
+        try connection.run(
+          "UPDATE c SET p = 'b' WHERE p = 'a' AND EXISTS (SELECT 1 FROM p WHERE id = 'b')", [])
+      case .deleteFirst:
+        try connection.run(
+          "DELETE FROM p WHERE id = 'a' AND NOT EXISTS (SELECT 1 FROM c WHERE p = 'a')", [])
+      case .deleteChild: try connection.run("DELETE FROM c", [])
       }
-      try connection.run("UPDATE edits SET count = count + 1", [])
+      guard !hasRules || connection.changeCount > 0 else { return }
+      try connection.run(
+        "UPDATE edits SET count = count + 1, names = names || ? || ' '", [.text(operation.rawValue)]
+      )
     }
     let next = files.number(of: try DatabaseImage(file))
     edited[key] = next
@@ -282,7 +303,8 @@ extension Exhaustion {
     if let known = performed[key] { return (known.first, known.second) }
     let view = try view(ofFile: image)
     try files[image].restore(file)
-    let summary = try file.write { connection in
+    let summary = try file.write(foreignKeys: step.writesRows ? .ignored : .enforced) {
+      connection in
       let tables = file.replica(connection)
       // The same commit has the same identity, whatever happened elsewhere before.
       let sequence = try tables.state().sequence

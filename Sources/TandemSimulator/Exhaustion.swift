@@ -7,7 +7,8 @@ import TandemSync
 import TestRandom
 
 /// Visits all states that two replicas of one record with two fields can reach: each action, crash
-/// and delivery of a message at each moment, in every order.
+/// and delivery of a message at each moment, in every order. Or those of two rows with a unique column, and of a row
+/// that refers to one of them.
 ///
 /// A message that was sent may arrive at any later moment, any number of times or never. Each state is
 /// also continued without accidents until all is synchronized, and the laws of the end are checked.
@@ -47,8 +48,15 @@ final class Exhaustion {
   }
 
   /// An edit, as a program makes it.
-  enum Operation: String, CaseIterable {
+  enum Operation: String {
     case insert, set, add, delete, resolve
+    // Those of rows with rules.
+    case addFirst, addSecond, change, exchange, addChild, moveChild, deleteFirst, deleteChild
+
+    static let ofRecord: [Operation] = [.insert, .set, .add, .delete, .resolve]
+    static let ofRows: [Operation] = [
+      .addFirst, .addSecond, .change, .exchange, .addChild, .moveChild, .deleteFirst, .deleteChild,
+    ]
   }
 
   /// The number of edits that are made after the start.
@@ -57,6 +65,8 @@ final class Exhaustion {
   /// of a synchronization that is under way. Most mistakes need few of them (Musuvathi and Qadeer,
   /// "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", 2007).
   let maxInterruptionCount: Int
+  /// True for two rows with a unique column and one that refers to them, in place of one record.
+  let hasRules: Bool
   /// True if all orders of steps that commute are visited, and all states within a synchronization, to see
   /// that they lead to the same states.
   let visitsAllOrders: Bool
@@ -105,19 +115,23 @@ final class Exhaustion {
   }
 
   init(
-    operationCount: Int, maxInterruptionCount: Int = .max, visitsAllOrders: Bool = false
+    operationCount: Int, maxInterruptionCount: Int = .max, hasRules: Bool = false,
+    visitsAllOrders: Bool = false
   ) throws {
     self.operationCount = operationCount
     self.maxInterruptionCount = maxInterruptionCount
+    self.hasRules = hasRules
     self.visitsAllOrders = visitsAllOrders
-    file = try SimulatedDatabase(hasForeignKeys: false)
+    file = try SimulatedDatabase(hasForeignKeys: hasRules)
     spaceDatabase = try SimulatedDatabase(hasForeignKeys: false)
     var random = SplitMix64(seed: 1)
     try file.write { connection in
-      try connection.execute("CREATE TABLE t (id TEXT PRIMARY KEY, x TEXT, n INTEGER)")
-      try connection.execute("CREATE TABLE edits (count INTEGER)")
-      try connection.execute("INSERT INTO edits VALUES (0)")
-      try file.replica(connection).attach([AttachedTable("t")], to: "space", using: &random)
+      let tables = hasRules ? Exhaustion.tablesWithRules : Exhaustion.tables
+      for (_, creation) in tables { try connection.execute(creation) }
+      try connection.execute("CREATE TABLE edits (count INTEGER, names TEXT)")
+      try connection.execute("INSERT INTO edits VALUES (0, '')")
+      try file.replica(connection).attach(
+        tables.map { AttachedTable($0.name) }, to: "space", using: &random)
     }
     let declarations = try file.read { try file.replica($0).declarations() }
     try spaceDatabase.write { connection in
@@ -125,6 +139,14 @@ final class Exhaustion {
       _ = try SpaceTables(connection).declare(declarations)
     }
   }
+
+  private static let tables = [
+    (name: "t", creation: "CREATE TABLE t (id TEXT PRIMARY KEY, x TEXT, n INTEGER)")
+  ]
+  private static let tablesWithRules = [
+    (name: "p", creation: "CREATE TABLE p (id TEXT PRIMARY KEY, x TEXT UNIQUE)"),
+    (name: "c", creation: "CREATE TABLE c (id TEXT PRIMARY KEY, p TEXT REFERENCES p)"),
+  ]
 
   /// The two files without a record, and a space that is empty.
   func emptyStart() throws -> State {
@@ -146,7 +168,7 @@ final class Exhaustion {
   /// Both files and the space with the same record.
   func synchronizedStart() throws -> State {
     let start = try emptyStart()
-    var state = try edit(start, 0, .insert) ?? start
+    var state = try edit(start, 0, hasRules ? .addFirst : .insert) ?? start
     while let next = try settling(state)?.state { state = next }
     for number in 0..<2 {
       state.drivers[number] = Driver(session: sessions.number(of: SyncSession()))

@@ -14,7 +14,7 @@ struct SimulatorCommand {
   private static let help = """
     Usage: tandem-simulator [--seeds N] [--from S] [--files]
            tandem-simulator --seed S [--steps LIST] [--trace | --minimize] [--files]
-           tandem-simulator --exhaustive [--operations N] [--interruptions N] [--states N]
+           tandem-simulator --exhaustive [--rules] [--operations N] [--interruptions N] [--states N]
 
     Simulates replicas and a space while messages get lost, come twice and late, programs crash, and
     files are restored and copied. Checks that nothing is lost, that nothing is applied twice, and that
@@ -25,6 +25,7 @@ struct SimulatorCommand {
       --files       Keep the databases in files, and kill their programs: between two transactions, inside
                     one, while one is committed, and during a checkpoint.
       --exhaustive  Visit all states of two replicas with one record, and print their number.
+      --rules       Of two rows with a unique column and a row that refers to one of them, in place of one record.
       --operations N
                     With up to N edits, at most 7; 2 by default. Each further one takes many times as long.
       --interruptions N
@@ -56,6 +57,7 @@ struct SimulatorCommand {
   private var minimizes = false
   private var usesFiles = false
   private var isExhaustive = false
+  private var hasRules = false
   private var operationCount = 2
   private var maxInterruptionCount = Int.max
   private var maxStateCount = Int.max
@@ -72,6 +74,7 @@ struct SimulatorCommand {
       case "--minimize": command.minimizes = true
       case "--files": command.usesFiles = true
       case "--exhaustive": command.isExhaustive = true
+      case "--rules": command.hasRules = true
       case "--seeds", "--from", "--seed", "--steps", "--operations", "--interruptions",
         "--states":
         guard let value = arguments.popFirst(), command.set(argument, value) else {
@@ -162,7 +165,8 @@ struct SimulatorCommand {
   private func exhaust() -> Bool {
     do {
       let result = try Exhaustion(
-        operationCount: operationCount, maxInterruptionCount: maxInterruptionCount
+        operationCount: operationCount, maxInterruptionCount: maxInterruptionCount,
+        hasRules: hasRules
       ).run(maxStateCount: maxStateCount)
       if let failure = result.failure {
         print(failure.steps.joined(separator: "\n"))

@@ -125,6 +125,8 @@ extension SpaceModel {
     let key: SyncKey
     let reason: SyncObjection.Reason
     let isUnseen: Bool
+    /// True if it takes a unique value that an earlier change of the commit takes, and no other record has.
+    var isLater = false
   }
 
   /// The verdict of the constraints on a commit to which nothing else objects.
@@ -137,8 +139,9 @@ extension SpaceModel {
     var all: [Violation] = []
     var rest = commit.changes
     while !found.isEmpty {
-      all += found
-      rest.removeAll { change in found.contains { $0.key == change.key } }
+      let certain = found.filter { !$0.isLater }
+      all += certain.isEmpty ? found : certain
+      rest.removeAll { change in all.contains { $0.key == change.key } }
       found = violations(of: rest, base).filter { !$0.isUnseen }
     }
     return .refused(objections(all, commit))
@@ -185,7 +188,14 @@ extension SpaceModel {
           let others = new.keys.filter {
             $0 != key && areEqual(value(entry, $0, new), after, entry)
           }
-          if isFresh, !others.isEmpty { note(key, .taken, holders(after)) }
+          let stored = holders(after)
+          if !isFresh || others.isEmpty { break }
+          if !stored.isEmpty || isNew(key) || others.contains(where: isNew) {
+            note(key, .taken, stored.isEmpty ? others : stored)
+          } else if changes.first(where: { others.contains($0.key) || $0.key == key })?.key != key {
+            violations[.taken, default: []].append(
+              Violation(key: key, reason: .taken, isUnseen: false, isLater: true))
+          }
         case .reference(let children, to: let table, _):
           let parents = isFresh ? parents(entry, children, after, table.text) : []
           let isUnknown =

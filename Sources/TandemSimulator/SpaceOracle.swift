@@ -6,8 +6,10 @@ import TandemSync
 /// Most wrong answers are repaired later, by digests and merges, so that no record shows them at the
 /// end.
 struct SpaceOracle {
-  /// The revisions of the present history, beginning with the horizon.
+  /// The revisions of the present history.
   private var revisions: [SpaceRevision]
+  /// The version below which the space has forgotten the changes.
+  private var horizon: Int
   /// The revisions that commits made.
   private var fates: [SyncToken: SpaceRevision] = [:]
   /// The revision before each one, in all histories that there have ever been.
@@ -22,6 +24,7 @@ struct SpaceOracle {
   /// A space at its first revision.
   init(head: SpaceRevision, _ tables: [SpaceTable], _ limits: SyncLimits) {
     revisions = [head]
+    horizon = head.version
     model = SpaceModel(tables, limits)
   }
 
@@ -130,22 +133,24 @@ struct SpaceOracle {
 
   /// Takes note that the space forgot the history before a version.
   mutating func forget(before version: Int) {
-    let kept = revisions.filter { $0.version >= version }
-    revisions = kept.isEmpty ? Array(revisions.suffix(1)) : kept
-    fates = fates.filter { $0.value.version >= revisions[0].version }
+    horizon = max(horizon, min(version, revisions.last?.version ?? 0))
   }
 
   /// Takes note that the space gave its history a new epoch.
   mutating func startNewHistory(at head: SpaceRevision) {
-    fates = fates.filter { $0.value == revisions.last }.mapValues { _ in head }
+    fates = fates.mapValues { fate in
+      fate == revisions.last
+        ? head : SpaceRevision(epoch: head.epoch, version: fate.version, mark: fate.mark)
+    }
     revisions = [head]
+    horizon = head.version
   }
 
   /// The reason why the space cannot continue from a revision; `nil` if it can.
   private func gone(_ revision: SpaceRevision) -> SyncGone? {
-    if revisions.contains(revision) { return nil }
-    if revision.epoch != revisions[0].epoch { return .epoch }
-    return revision.version < revisions[0].version ? .horizon : .history
+    guard let first = revisions.first, revision.epoch == first.epoch else { return .epoch }
+    if revision.version >= first.version, !revisions.contains(revision) { return .history }
+    return revision.version < horizon ? .horizon : nil
   }
 
   private func require(

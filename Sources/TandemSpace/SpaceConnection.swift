@@ -111,16 +111,16 @@ package enum SpaceStatement: Int, CaseIterable, Sendable {
   case mark
   /// : commit → version, mark
   case revisionOfCommit
-  /// : mark. Sets it in all versions.
-  case setMarks
+  /// : mark, version
+  case setMark
   /// : count → version, time, commit, replica, account, name
   case lastCommits
   /// As ``lastCommits``, of a space without ``SpaceTableGroup/replicaNames``.
   case lastCommitsWithoutNames
   /// : time → version
   case firstVersionSince
-  /// : version. Deletes the history below it.
-  case forgetHistory
+  /// : version. Forgets all of the commits below it but their identities, their times and their marks.
+  case forgetDigests
   /// : version. Deletes the records that were deleted up to it.
   case forgetDeletions
   /// : version

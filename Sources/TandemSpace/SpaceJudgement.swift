@@ -23,7 +23,7 @@ protocol StoredClaims {
 ///
 /// | broken if | objections |
 /// |---|---|
-/// | two records hold a unique value | each change that takes the value (`taken`) |
+/// | two records hold a unique value | each change that takes the value (`taken`), but for the first one if no other record holds it |
 /// | records need a value that none offers | each change that needs it anew (`missingParent`), and each that took it away (`needed`) |
 /// | a change needs a number that SQLite chose, and another replica made that record after the base | the change (`missingParent`): it cannot mean this record |
 ///
@@ -52,6 +52,8 @@ struct SpaceJudgement<Stored: StoredClaims> {
   private var isRefused: [Bool]
   /// Whether a stored record still makes the claim after the commit.
   private var remains: [SpaceClaim: Bool] = [:]
+  /// The unique values that several changes take and no other record holds.
+  private var contested: Set<SpaceClaim> = []
 
   /// The judgement of edits whose base is a version.
   init(
@@ -74,17 +76,27 @@ struct SpaceJudgement<Stored: StoredClaims> {
   /// The objections to the commit; `nil` if there are none.
   mutating func verdict() throws -> SpaceLedger.Verdict? {
     var found = try violations(changes.indices)
-    guard !found.isEmpty else { return nil }
+    guard !found.isEmpty || !contested.isEmpty else { return nil }
     let unseen = found.filter(\.isUnseen)
     guard unseen.isEmpty else { return .conflict(objections(unseen)) }
     var all: [Violation] = []
-    while !found.isEmpty {
+    while true {
+      // Who gets a contested value is known only when the changes that cannot stand are out.
+      if found.isEmpty { found = losers() }
+      if found.isEmpty { return .refused(objections(all)) }
       all += found
       let refused = Set(found.map(\.edit))
       for edit in refused { refuse(edit) }
       found = try violations(refused).filter { !$0.isUnseen }
     }
-    return .refused(objections(all))
+  }
+
+  /// The changes that take a contested value, but for the first one of each.
+  private mutating func losers() -> [Violation] {
+    defer { contested = [] }
+    return contested.flatMap { claim in
+      standing(makers[claim]).dropFirst().map { violation($0, .taken, false) }
+    }
   }
 
   /// One objection to each edit, in the order of the commit: the first one found.
@@ -133,8 +145,12 @@ struct SpaceJudgement<Stored: StoredClaims> {
   private mutating func doubles(of claim: SpaceClaim) throws -> [Violation] {
     let makers = standing(makers[claim])
     guard !makers.isEmpty, try makers.count > 1 || remains(claim) else { return [] }
-    let isNew = try hasNewHolder(claim)
-    return makers.map { violation($0, .taken, isNew) }
+    if try remains(claim) {
+      let isNew = try hasNewHolder(claim)
+      return makers.map { violation($0, .taken, isNew) }
+    }
+    contested.insert(claim)
+    return makers.contains(where: hasNewRecord) ? makers.map { violation($0, .taken, true) } : []
   }
 
   /// The edits that need a value that no record offers any more, and those that took it away from records that need
@@ -145,7 +161,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
     let children = standing(makers[claim])
     let offer = claim.on(.offer)
     if try !children.isEmpty && isUnknown(offer, kind, parent) {
-      return (children.map { Violation(edit: $0, reason: .missingParent, isUnseen: true) }, [])
+      return (children.map { violation($0, .missingParent, true) }, [])
     }
     let parents = standing(takers[offer])
     guard !children.isEmpty || !parents.isEmpty, standing(makers[offer]).isEmpty,
@@ -178,9 +194,11 @@ struct SpaceJudgement<Stored: StoredClaims> {
   private func violation(
     _ edit: Int, _ reason: SyncObjection.Reason, _ isOtherNew: Bool
   ) -> Violation {
-    Violation(
-      edit: edit, reason: reason, isUnseen: isOtherNew || edits[edit].old?.version ?? 0 > base)
+    Violation(edit: edit, reason: reason, isUnseen: isOtherNew || hasNewRecord(edit))
   }
+
+  /// True if the record of an edit changed after the base.
+  private func hasNewRecord(_ edit: Int) -> Bool { edits[edit].old?.version ?? 0 > base }
 
   /// The edits that have not been refused.
   private func standing(_ edits: [Int]?) -> [Int] { edits?.filter { !isRefused[$0] } ?? [] }

@@ -16,12 +16,13 @@ extension SpaceStatement {
     case .insertHistory: "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)"
     case .mark: "SELECT mark FROM history WHERE version = ?"
     case .revisionOfCommit: "SELECT version, mark FROM history WHERE commit_id = ?"
-    case .setMarks: "UPDATE history SET mark = ?"
+    case .setMark: "UPDATE history SET mark = ? WHERE version = ?"
     case .lastCommits:
       Self.commits(name: "(SELECT name FROM replica_name WHERE id = history.replica)")
     case .lastCommitsWithoutNames: Self.commits(name: "NULL")
     case .firstVersionSince: "SELECT min(version) FROM history WHERE time >= ?"
-    case .forgetHistory: "DELETE FROM history WHERE version < ?"
+    case .forgetDigests:
+      "UPDATE history SET digest = '', replica = NULL WHERE version < ? AND digest <> ''"
     case .forgetDeletions: "DELETE FROM record WHERE version <= ? AND fields IS NULL"
     case .forgetOverruled: "DELETE FROM overruled WHERE version <= ?"
     case .forgetCounts: "DELETE FROM change_count WHERE version <= ?"

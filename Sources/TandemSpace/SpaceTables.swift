@@ -91,14 +91,19 @@ extension SpaceTables {
   func gone(_ revision: SpaceRevision, _ state: SpaceState) throws -> SyncGone? {
     guard revision.epoch == state.head.epoch else { return .epoch }
     guard revision.version <= state.head.version else { return .history }
-    guard revision.version >= state.horizon else { return .horizon }
+    // A history that was lost is noticed below the horizon too. An earlier version of Tandem forgot the marks there.
     let mark = try connection.row(.mark, [.integer(Int64(revision.version))])
-    guard let mark, case .integer(let bits) = mark[0] else { throw damaged("the history") }
-    return UInt64(bitPattern: bits) == revision.mark ? nil : .history
+    if let mark, mark[0] != .integer(Int64(bitPattern: revision.mark)) { return .history }
+    guard revision.version >= state.horizon else { return .horizon }
+    guard mark != nil else { throw damaged("the history") }
+    return nil
   }
 
   /// Forgets the deletions up to a version, and the history and the versions of fields below it. A
   /// replica at an earlier revision then starts with all live records.
+  ///
+  /// The marks of versions and the identities of commits stay: a revision of a lost history, and a commit that is sent
+  /// once more, are known for ever.
   ///
   /// - Parameter version: The new horizon, at most the head. A lower one than the present has no
   ///   effect.
@@ -108,7 +113,7 @@ extension SpaceTables {
     guard horizon > state.horizon else { return }
     let value = FieldValue.integer(Int64(horizon))
     try connection.run(.setHorizon, [value])
-    try connection.run(.forgetHistory, [value])
+    try connection.run(.forgetDigests, [value])
     try connection.run(.forgetDeletions, [value])
     try connection.run(.forgetOverruled, [value])
     if try connection.has(.changeCounts) { try connection.run(.forgetCounts, [value]) }
@@ -119,9 +124,10 @@ extension SpaceTables {
   package func startNewHistory(using generator: inout some RandomNumberGenerator) throws {
     let state = try state()
     let epoch = SyncToken.random(using: &generator)
+    let head = FieldValue.integer(Int64(state.head.version))
     try connection.run(.setEpoch, [.text(epoch.description)])
-    try connection.run(.forgetHistory, [.integer(Int64(state.head.version))])
-    try connection.run(.setMarks, [.integer(Int64(bitPattern: generator.next()))])
+    try connection.run(.forgetDigests, [head])
+    try connection.run(.setMark, [.integer(Int64(bitPattern: generator.next())), head])
   }
 }
 

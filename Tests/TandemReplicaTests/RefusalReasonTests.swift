@@ -29,12 +29,16 @@ struct RefusalReasonTests {
     return try replica.read { try $0.keptEdits(.rejected) }.map(\.reason)
   }
 
-  @Test("A refusal names the other record where the file has it")
+  private static let foreignRule =
+    "; another copy has declared this rule, which this file does not have: if no copy has it any more, an operator "
+    + "removes it (`dropConstraint`)"
+
+  @Test("A refusal names the other record where the file has it, and a rule that the file lacks")
   func refusals() throws {
     let mail = SpaceConstraint.unique([.init("mail", .nocase), .init("name")])
     #expect(
       try reasons(.taken, "INSERT INTO user VALUES ('uc', 'X@y', 'Ann')", ["user": [mail]]) == [
-        "the space refused it: user 'ua' has mail 'X@y' and name 'Ann'"
+        "the space refused it: user 'ua' has mail 'X@y' and name 'Ann'" + Self.foreignRule
       ])
     #expect(
       try reasons(.taken, "INSERT INTO user VALUES ('uc', 'X@y', 'Bob')", ["user": [mail]]) == [
@@ -43,7 +47,7 @@ struct RefusalReasonTests {
     let owner = SpaceConstraint.reference(["owner"], to: "user", [.init("name", .binary, .text)])
     #expect(
       try reasons(.needed, "UPDATE user SET name = 'Eve' WHERE id = 'ua'", ["item": [owner]]) == [
-        "the space refused it: rows of item refer to it"
+        "the space refused it: rows of item refer to it" + Self.foreignRule
       ])
     #expect(
       try reasons(.needed, "DELETE FROM user WHERE id = 'ub'", ["item": [owner]]) == [
@@ -52,7 +56,7 @@ struct RefusalReasonTests {
     #expect(
       try reasons(.missingParent, "INSERT INTO item VALUES ('j', 'Food''s')", ["item": [owner]])
         == [
-          "the space refused it: there is no user 'Food''s'"
+          "the space refused it: there is no user 'Food''s'" + Self.foreignRule
         ])
     #expect(
       try reasons(.missingParent, "INSERT INTO item VALUES ('j', 'Bob')", ["item": [owner]]) == [

@@ -129,6 +129,18 @@ struct RenumberingTests {
     #expect(error?.code == .unsuitable && error?.message.contains("`rekey`") == true)
   }
 
+  @Test("A file with references to numbers that no row has is refused")
+  func orphansAtAttach() throws {
+    let file = try TestReplica(seed: 1)
+    for statement in Self.schema { try file.execute(statement) }
+    try executeFreely("INSERT INTO line (invoice, what) VALUES (7, 'milk')", file)
+    let error = #expect(throws: ReplicaError.self) { try file.attach(Self.tables, space) }
+    #expect(error?.code == .unsuitable)
+    #expect(error?.message.contains("foreign_key_check(\"line\")") == true)
+    try file.execute("INSERT INTO invoice VALUES (7, 'Ada')")
+    try file.attach(Self.tables, space)
+  }
+
   @Test("A row that came from the space keeps its reference")
   func rowsOfTheSpaceStay() throws {
     let (a, b) = try pair()

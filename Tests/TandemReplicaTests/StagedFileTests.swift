@@ -146,6 +146,27 @@ struct StagedFileTests {
     try expectEqual(replica)
   }
 
+  @Test("Any page of the file may be damaged: everything is received again", arguments: 0..<12)
+  func damaged(page: Int) throws {
+    for count in 1...3 {
+      let replica = try replica(name: "b\(count).db")
+      try pullPages(count, replica)
+      let name = "b\(count).db-tandem"
+      var bytes = folder.bytes(of: name)
+      let pageSize = 4_096
+      #expect(bytes.count <= 12 * pageSize)
+      guard page * pageSize < bytes.count else { continue }
+      // The header stays, so that the file is Tandem's.
+      let start = page == 0 ? 100 : page * pageSize
+      for place in start..<(page + 1) * pageSize { bytes[place] = 7 }
+      try FileManager.default.removeItem(atPath: folder.path(of: name))
+      folder.create(name, bytes)
+      var session = SyncSession()
+      #expect(try replica.run(&session, space) == .upToDate(space.state.head))
+      try expectEqualRows([writer, replica], "SELECT * FROM note ORDER BY id")
+    }
+  }
+
   @Test("The file may be deleted or damaged: the pages are received again", arguments: 1...3)
   func lost(after count: Int) throws {
     for damage in [nil, [UInt8](), Array("no database".utf8), [UInt8](repeating: 7, count: 9_000)] {

@@ -13,6 +13,15 @@ struct ExhaustionTests {
     #expect(result.stateCount > 5_000)
   }
 
+  @Test("All states of one edit of rows with rules keep the laws, with three interruptions at most")
+  func rules() throws {
+    let result = try Exhaustion(operationCount: 1, maxInterruptionCount: 3, hasRules: true)
+      .run(maxStateCount: .max)
+    #expect(result.failure?.law == nil)
+    #expect(result.isComplete)
+    #expect(result.stateCount > 5_000)
+  }
+
   @Test("Leaving out orders of steps that commute leaves out no state of a file or of the space")
   func orders() throws {
     let some = try Exhaustion(operationCount: 0).run(maxStateCount: .max)

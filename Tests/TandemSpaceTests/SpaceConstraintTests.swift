@@ -123,9 +123,35 @@ extension SyncOutcome {
       try shop.commit(
         cat(3, .insert(["mail": "c"])), cat(1, .delete), cat(4, .insert(["mail": "C"]))
       )
-      .brief == "refused: cat(3) taken, cat(4) taken")
+      .brief == "refused: cat(4) taken")
     #expect(
       try shop.commit(cat(5, .insert(["mail": "b"])), cat(1, .delete)).brief == "accepted")
+  }
+
+  @Test("Of changes that take one value, the first one that can stand gets it")
+  func first() throws {
+    let shop = try Shop(
+      Shop.tables(cat: [Shop.mail, .unique([ComparedColumn("n")])]))
+    let start = try shop.space.head
+    try shop.commit(cat(1, .insert(["mail": "a", "n": 1])))
+    let rows = [
+      cat(2, .insert(["mail": "x", "n": 1])), cat(3, .insert(["mail": "X", "n": 2])),
+      cat(4, .insert(["mail": "x", "n": 3])), item(1, .insert(["cat": 4])),
+    ]
+    #expect(
+      try shop.commit(rows).brief
+        == "refused: cat(2) taken, cat(4) taken, item(1) missingParent")
+    // One of them has changed since: the replica decides when it has seen that.
+    try shop.commit(cat(5, .insert([:])))
+    let base = try shop.space.head
+    try shop.commit(cat(5, .update(["name": "z"])))
+    #expect(
+      try shop.commit(
+        cat(5, .update(["mail": "y"])), cat(6, .insert(["mail": "Y"])), on: base, by: 1
+      ).brief == "conflict: cat(5) taken, cat(6) taken")
+    #expect(
+      try shop.commit(cat(6, .insert(["mail": "a"])), on: start, by: 2).brief
+        == "conflict: cat(6) taken")
   }
 
   @Test("A violation of a record that changed after the base is a conflict [self]")

@@ -72,9 +72,9 @@ import Testing
     #expect(try space.head == secondRevision)
     replica.sequence = 2
     _ = try space.commit(replica.commit(secondRevision, [])).accepted()
-    // The history has forgotten the first commit.
+    // The space never forgets that it has had a commit [memory].
     try space.run { space, _ in try space.forget(before: 3) }
-    #expect(try space.commit(first) == .sequence(last: 3, fate: nil))
+    #expect(try space.commit(first) == .sequence(last: 3, fate: revision))
   }
 
   @Test("A base of another epoch, of a history that was lost, or below the horizon is gone")
@@ -104,6 +104,10 @@ import Testing
     try backup.run { space, _ in try space.forget(before: 3) }
     #expect(try backup.commit(other.commit(parted, [])) == .gone(.horizon))
     #expect(try backup.page(SyncPull(replica: nil, since: parted)) == .gone(.horizon))
+    // The lost history is known as such for ever [memory].
+    other.sequence = 2
+    #expect(try backup.commit(other.commit(lost, [])) == .gone(.history))
+    #expect(try backup.page(SyncPull(replica: nil, since: lost)) == .gone(.history))
     #expect(try backup.changes(since: third).changes.isEmpty)
     try backup.run { try $0.startNewHistory(using: &$1) }
     other.sequence = 2

@@ -28,7 +28,7 @@ struct Benchmarks {
       DatabaseCases.insertion, DatabaseCases.reading,
       LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.everyRow, LiveQueryCases.rerun,
       LiveQueryCases.manyQueries, LiveQueryCases.equalQueries,
-      SyncCases.triggers, SyncCases.edit, SyncCases.merge, SyncCases.writers,
+      SyncCases.triggers, SyncCases.edit, SyncCases.unique, SyncCases.merge, SyncCases.writers,
       ServerCases.commits, ServerCases.latency, ServerCases.streams, ServerCases.bytes,
       MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged, ContentCases.command,
       JSONCases.reading,

@@ -40,6 +40,7 @@ enum LibraryNames {
     "keptEdits(.conflicts)": "tandem conflicts",
     "AttachedTable.columns": "--table TABLE:COLUMN,COLUMN",
     "endSchemaChange()": "tandem alter DB --end",
+    "dropConstraint": "tandem space --space SPACE --drop-constraint NUMBER",
     "rekey": "tandem rekey DB --table TABLE --autoincrement",
   ]
 

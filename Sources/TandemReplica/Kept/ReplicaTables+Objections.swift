@@ -46,6 +46,7 @@ extension ReplicaTables {
         })
       else { continue }
       return table.name(of: other, with: columns.map(\.name), values)
+        + table.declaration.origin(of: .unique(columns))
     }
     return nil
   }
@@ -59,7 +60,7 @@ extension ReplicaTables {
       guard let other = try keys(with: index, of: record, key.id, in: table).first else { continue }
       let values = try index.values(of: key.id, record)
       return "\(table.name) \(other.sqlText) has \(values.sqlText) in the unique index "
-        + index.index.name
+        + index.index.name + table.declaration.origin(of: .index(index.index))
     }
     return nil
   }
@@ -82,6 +83,7 @@ extension ReplicaTables {
   private func need(
     _ key: SyncKey, of table: ReplicaTable, _ base: Record?, _ known: [SpaceTable]
   ) throws -> String? {
+    let own = try declarations()
     for child in known {
       for case .reference(let names, let parent, let columns) in child.constraints ?? []
       where parent == FieldName(table.name) && names.allSatisfy(child.synchronizes) {
@@ -89,6 +91,8 @@ extension ReplicaTables {
         let compared = zip(names, columns).map { ComparedColumn($0, $1.collation) }
         if let values, try !keys(of: child, where: compared, values).isEmpty {
           return "rows of \(child.name) refer to it"
+            + (own.table(named: child.name) ?? child).origin(
+              of: .reference(names, to: parent, columns))
         }
       }
     }
@@ -108,6 +112,7 @@ extension ReplicaTables {
         try keys(of: other, where: columns, values).isEmpty
       else { continue }
       return "there is no \(other.name) \(values.sqlText)"
+        + table.declaration.origin(of: .reference(names, to: parent, columns))
     }
     return nil
   }
@@ -137,6 +142,14 @@ extension ReplicaTable {
 }
 
 extension SpaceTable {
+  /// Whose rule it is, if this file does not have it.
+  fileprivate func origin(of constraint: SpaceConstraint) -> String {
+    if constraints?.contains(constraint) ?? false { return "" }
+    return
+      "; another copy has declared this rule, which this file does not have: if no copy has it any more, an "
+      + "operator removes it (`dropConstraint`)"
+  }
+
   /// The values of columns of a record; `nil` if one of them is null or not synchronized.
   func values(
     of names: [FieldName], _ record: Record?, _ key: [FieldValue]

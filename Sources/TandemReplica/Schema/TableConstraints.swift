@@ -304,13 +304,24 @@ extension ReplicaTables {
 
   /// These tables with the rules that span rows or fields, and the definitions of their columns.
   ///
-  /// - Parameter stored: The tables as the file has declared them already.
+  /// - Parameter stored: The tables as the file has declared them already; none while it is being attached.
+  /// - Throws: Also ``ReplicaError`` with code `unsuitable` if a row of a file that is being attached refers to a number
+  ///   which no row has, and which the space would give to a row of another copy.
   func constrained(_ tables: [SpaceTable], stored: [SpaceTable] = []) throws -> [SpaceTable] {
-    try tables.map { table in
+    let numbered = tables.filter(\.isNumbered).map { FieldName($0.name) }
+    return try tables.map { table in
       var constrained = table
       let known = stored.table(named: table.name)?.constraints ?? []
       let constraints = try TableConstraints(
         of: table, among: tables, in: connection, known: known)
+      for case .reference(_, to: let parent, _) in constraints.broken
+      where stored.isEmpty && numbered.contains(parent) {
+        throw ReplicaError(
+          .unsuitable,
+          "the table \(table.name) has rows that refer to rows of \(parent.text) which do not exist: they would "
+            + "belong to the rows of other copies that get these numbers. Correct or delete them first "
+            + "(PRAGMA foreign_key_check(\(table.name.sqlQuoted)))")
+      }
       constrained.constraints = constraints.declared
       constrained.definitions = try constraints.definitions()
       return constrained

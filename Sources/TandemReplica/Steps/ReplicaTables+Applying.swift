@@ -37,14 +37,8 @@ extension ReplicaTables {
     guard try outboxSummary() == nil, try staging() == .complete,
       let last = try lastStagedPage(in: file)
     else { return ReplicaApplyReport() }
-    do {
-      return try apply(
-        last, isStaged: true, file, merging, decision, namesReplica: true, using: &generator)
-    } catch let error as DatabaseError where file?.isDamaged(error) ?? false {
-      // Everything is pulled again.
-      try discardStaged()
-      return ReplicaApplyReport()
-    }
+    return try apply(
+      last, isStaged: true, file, merging, decision, namesReplica: true, using: &generator)
   }
 
   /// Takes a page that answers a request. If more pages follow, it is staged; the last one is applied

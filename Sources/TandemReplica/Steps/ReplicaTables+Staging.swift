@@ -167,13 +167,10 @@ extension ReplicaTables {
   func stagedFile() throws -> StagedFile? {
     guard let last = try rows(Self.stagedTokens + " DESC LIMIT 1").first?[0] else { return nil }
     if let file = try openedStagedFile() {
-      do {
-        let count = try stagedPageCount()
-        let hasAll = try file.keepOnly(count, last: last) {
-          try rows(Self.stagedTokens).map { $0[0] }
-        }
-        if hasAll { return file }
-      } catch let error as DatabaseError where file.isDamaged(error) {}
+      let hasAll = try file.keepOnly(try stagedPageCount(), last: last) {
+        try rows(Self.stagedTokens).map { $0[0] }
+      }
+      if hasAll { return file }
     }
     try discardStaged()
     return nil

@@ -1,3 +1,4 @@
+internal import TandemSQLite
 package import TandemSync
 
 extension ReplicaTables {
@@ -15,12 +16,33 @@ extension ReplicaTables {
     _ step: SyncStep, _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
     limits: SyncLimits = SyncLimits(), using generator: inout some RandomNumberGenerator
   ) throws -> SyncSummary {
-    _ = try schema()
     var isNew = false
+    do {
+      isNew = try connection.savepoint {
+        try carryOut(step, merging, decision: decision, limits: limits, using: &generator)
+      }
+    } catch let error as DatabaseError
+      where CompanionFile(of: connection)?.isDamaged(error) ?? false
+    {
+      // Everything is pulled again.
+      forgetSchema()
+      try discardStaged()
+    }
+    var summary = try syncSummary()
+    summary.outbox?.isNew = isNew
+    return summary
+  }
+
+  /// - Returns: True if a commit was made.
+  private func carryOut(
+    _ step: SyncStep, _ merging: ReplicaMerging, decision: EpochPolicy.Decision?,
+    limits: SyncLimits, using generator: inout some RandomNumberGenerator
+  ) throws -> Bool {
+    _ = try schema()
     switch step {
     case .look: try removeStagedFile()
     case .requirePull: try requirePull()
-    case .freeze: isNew = try freeze(merging, limits: limits, using: &generator)
+    case .freeze: return try freeze(merging, limits: limits, using: &generator)
     case .settle(let outcome, let commit): try settle(outcome, of: commit, using: &generator)
     case .takeBack(let commit): try takeBack(commit)
     case .stage(let page, let pull):
@@ -33,9 +55,7 @@ extension ReplicaTables {
     case .lose(let gone, let pull): try lose(gone, for: pull, using: &generator)
     case .verify: _ = try verify()
     }
-    var summary = try syncSummary()
-    summary.outbox?.isNew = isNew
-    return summary
+    return false
   }
 }
 

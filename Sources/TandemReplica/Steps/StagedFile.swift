@@ -60,11 +60,6 @@ struct StagedFile {
 // MARK: - Pages
 
 extension StagedFile {
-  /// True if an error says that this file is damaged, as after a failure of the disk.
-  func isDamaged(_ error: DatabaseError) -> Bool {
-    error.path == connection.path && [.corrupt, .notADatabase].contains(error.code.primary)
-  }
-
   /// Forgets all pages but the given ones; `false` if one of these is missing.
   ///
   /// - Parameters:

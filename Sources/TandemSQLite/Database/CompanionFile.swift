@@ -42,6 +42,11 @@ package struct CompanionFile: Sendable {
         && header[68..<72].reduce(0, { $0 << 8 | Int64($1) }) == Self.applicationID
   }
 
+  /// True if an error says that the file is damaged, as after a failure of the disk.
+  package func isDamaged(_ error: DatabaseError) -> Bool {
+    error.path == path && [.corrupt, .notADatabase].contains(error.code.primary)
+  }
+
   /// A connection to the file; `nil` if it is not there, cannot be read, or is another program's.
   package func opened() -> DatabaseConnection? {
     guard isOwn else { return nil }

@@ -119,12 +119,50 @@ enum SyncCases {
     ]
   }
 
+  static let unique = BenchmarkGroup(name: "sync-unique") {
+    let folder = try TemporaryFolder(inMemory: true)
+    let count = 20_000
+    func contender(_ name: String, _ file: String, _ rule: String) throws -> Benchmark.Contender {
+      let database = try Database(path: folder.path("\(file).db"))
+      try database.write {
+        try $0.execute(
+          SQL(
+            text: """
+              CREATE TABLE place (
+                id INTEGER PRIMARY KEY, name TEXT NOT NULL\(rule), code TEXT NOT NULL\(rule))
+              """))
+        try $0.execute(
+          """
+          INSERT INTO place WITH RECURSIVE n(i) AS (
+            SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+          SELECT i, 'name ' || i, 'code ' || i FROM n
+          """)
+      }
+      try database.close()
+      try folder.attach(folder.path("\(file).db"), to: "\(file)-space.db")
+      return try edits(name, of: count, folder, file) { id, number in
+        "UPDATE place SET name = \("name \(number)"), code = \("code \(number)") WHERE id = \(id)"
+      }
+    }
+    let plain = try contender("the same without rules", "plain", "")
+    return [
+      Benchmark(
+        name: "one edit of a row with two unique columns",
+        ours: try contender("UPDATE and sync", "unique", " UNIQUE"), others: [plain],
+        goals: [Benchmark.goal(atMost: 1.3, times: plain.name)])
+    ]
+  }
+
   /// Edits of single rows, each synchronized, of a table of so many that is in step.
   private static func edits(
-    _ name: String, of count: Int, _ folder: TemporaryFolder
+    _ name: String, of count: Int, _ folder: TemporaryFolder, _ file: String? = nil,
+    _ update: @escaping @Sendable (_ id: Int, _ number: Int) -> SQL = { id, number in
+      "UPDATE place SET population = \(number) WHERE id = \(id)"
+    }
   ) throws -> Benchmark.Contender {
     let editCount = 100
-    let replica = try OpenReplica(folder.path("\(count).db"), folder.path("\(count)-space.db"))
+    let file = file ?? "\(count)"
+    let replica = try OpenReplica(folder.path("\(file).db"), folder.path("\(file)-space.db"))
     var number = 0
     return Benchmark.Contender(
       name: name, operationCount: editCount,
@@ -134,9 +172,7 @@ enum SyncCases {
           let (id, population) = (number * 7_919 % count, -number)
           // A function of the folder, so that the files stay.
           _ = folder
-          try replica.database.write {
-            try $0.execute("UPDATE place SET population = \(population) WHERE id = \(id)")
-          }
+          try replica.database.write { try $0.execute(update(id, population)) }
           let report = try blocking { try await replica.sync() }
           precondition(report.pushedCount == 1, "one change is sent")
         }
