@@ -86,6 +86,7 @@ let package = Package(
         "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TandemDigests", "CMicroHTTP",
         "CZlib",
       ], resources: [.embedInCode("Inspector/Page")]),
+    library("TandemPostgreSQL", ["TandemSpace", "TandemSync", "TandemRecords"]),
     // Models in memory
     library("TandemChannels"),
     library("TandemLinks", ["TandemChannels", "TandemRecords"]),
@@ -119,6 +120,9 @@ let package = Package(
     .target(
       name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords", "TestSystemCalls"],
       path: "Tests/Support/TestFolder", swiftSettings: settings),
+    .target(
+      name: "TestPostgreSQL", dependencies: ["TestFolder"], path: "Tests/Support/TestPostgreSQL",
+      swiftSettings: settings),
     .executableTarget(
       name: "IsolationProbe", dependencies: ["TandemSync", "TandemDifferences"],
       path: "Tests/Support/IsolationProbe", swiftSettings: settings),
@@ -149,7 +153,16 @@ let package = Package(
       ]),
     tests(
       "TandemSpaceTests",
-      ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
+      [
+        "TandemSpace", "TandemPostgreSQL", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TestPostgreSQL", "TestFolder", "TestRandom",
+      ]),
+    tests(
+      "TandemPostgreSQLTests",
+      [
+        "TandemPostgreSQL", "TandemSpace", "TandemSync", "TandemRecords", "TestPostgreSQL",
+        "TestRandom",
+      ]),
     tests(
       "TandemServerTests",
       [

@@ -1,3 +1,4 @@
+internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
@@ -195,15 +196,35 @@ extension SQLiteSpaceStore {
     try await queue.commit(CommitQueue.Entry(commit: commit, account: account)) { entries in
       try await write { space in
         var generator = SystemRandomNumberGenerator()
-        return try entries.map {
-          try space.answer($0, at: millisecondsSince1970(), using: &generator)
-        }
+        return try space.answer(entries, at: millisecondsSince1970(), using: &generator)
       }
     }
   }
 }
 
 extension SpaceTables {
+  /// Answers commits that share a transaction, each in a savepoint.
+  package func answer(
+    _ entries: [CommitQueue.Entry], at time: Int, using generator: inout some RandomNumberGenerator
+  ) throws -> [Result<SyncOutcome, any Error>] {
+    if connection.readsAhead { try connection.expect(lookups(of: entries.lazy.map(\.commit))) }
+    return try entries.map { try answer($0, at: time, using: &generator) }
+  }
+
+  /// What commits read before they are judged.
+  private func lookups(of commits: some Sequence<SyncCommit>) -> [SpaceLookup] {
+    commits.reduce(into: [SpaceLookup(.state, [])]) { lookups, commit in
+      lookups += [
+        SpaceLookup(.replica, [.text(commit.replica.description)]),
+        SpaceLookup(.revisionOfCommit, [.text(commit.id.description)]),
+        SpaceLookup(.mark, [.integer(Int64(commit.base.version))]),
+      ]
+      lookups += commit.changes.lazy.map(\.key).map { key in
+        SpaceLookup(.record, [.text(key.table), .blob(key.idBytes)])
+      }
+    }
+  }
+
   /// Answers a commit in a savepoint.
   ///
   /// - Returns: A failure if only this commit failed; what it wrote is undone.

@@ -21,16 +21,13 @@ extension SpaceTables {
     var claims: [String: [UInt8]] = [:]
     for (sql, rule) in rules {
       let row = try connection.row(
-        Self.statedSelection, [.integer(Int64(rule)), .blob(key.idBytes)])
+        .statedClaim, [.integer(Int64(rule)), .blob(key.idBytes)])
       guard let row else { continue }
       guard case .blob(let value) = row[0] else { throw damaged("a claim of the record \(key)") }
       claims[sql] = value
     }
     return claims
   }
-
-  private static let statedSelection = StatementText(
-    "SELECT value FROM claim WHERE rule = ? AND key = ? AND side = 2")
 
   /// The numbers of the unique indexes whose values commits state, by table and by the SQL of the index.
   func indexRules(_ tables: [SpaceTable]) throws -> [FieldName: [String: Int]] {
@@ -55,6 +52,9 @@ extension SpaceTables {
     let claims = SpaceClaims(rules.sorted { $0.number < $1.number }, tables: tables)
     guard !claims.rules.isEmpty else { return nil }
     let changes = edits.map { ClaimChange($0, claims) }
+    if connection.readsAhead {
+      try connection.expect(changes.flatMap { ($0.added + $0.released).flatMap(claims.lookups) })
+    }
     var judgement = SpaceJudgement(
       edits, changes, base: base, claims, StoredSpaceClaims(space: self, claims: claims))
     return ConstraintAnswer(
@@ -81,18 +81,13 @@ extension SpaceTables {
   }
 
   /// Stores a claim of a record.
-  func insert(_ claim: SpaceClaim, of key: SyncKey) throws(DatabaseError) {
-    try connection.run(
-      Self.claimInsertion, claim.parameters + [.blob(key.idBytes)])
+  func insert(_ claim: SpaceClaim, of key: SyncKey) throws {
+    try connection.run(.insertClaim, claim.parameters + [.blob(key.idBytes)])
   }
 
-  private func delete(_ claim: SpaceClaim, of key: SyncKey) throws(DatabaseError) {
-    try connection.run(Self.claimDeletion, claim.parameters + [.blob(key.idBytes)])
+  private func delete(_ claim: SpaceClaim, of key: SyncKey) throws {
+    try connection.run(.deleteClaim, claim.parameters + [.blob(key.idBytes)])
   }
-
-  private static let claimInsertion = StatementText("INSERT INTO claim VALUES (?, ?, ?, ?)")
-  private static let claimDeletion = StatementText(
-    "DELETE FROM claim WHERE rule = ? AND side = ? AND value = ? AND key = ?")
 }
 
 /// The claims in the file of a space.
@@ -107,7 +102,7 @@ private struct StoredSpaceClaims: StoredClaims {
     switch (claim.side, rule.kind) {
     case (.offer, .keyReference(let parent)):
       let row = try space.connection.row(
-        Self.record, [.text(parent.text), .blob(claim.value)])
+        .recordVersions, [.text(parent.text), .blob(claim.value)])
       if let row, row[1].integerValue == 1 { _ = body(claim.value, try version(row[0])) }
     case (.offer, .reference(let parent)): try forEachRow(claim, parent, body)
     case (.own, _), (.stated, _), (.offer, .unique), (.offer, .index):
@@ -118,38 +113,44 @@ private struct StoredSpaceClaims: StoredClaims {
   private func forEachRow(
     _ claim: SpaceClaim, _ table: FieldName, _ body: (_ key: [UInt8], _ version: Int) -> Bool
   ) throws {
-    try space.connection.forEachRow(
-      Self.holders, claim.parameters + [.text(table.text)]
-    ) { row in
-      guard case .blob(let key) = try row.value(at: 0) else { throw space.damaged("a claim") }
-      return body(key, try version(try row.value(at: 1)))
+    try space.connection.forEachRow(.holders, claim.parameters + [.text(table.text)]) { row in
+      guard case .blob(let key) = row[0] else { throw space.damaged("a claim") }
+      return body(key, try version(row[1]))
     }
   }
 
   func versions(of key: [UInt8], in table: FieldName) throws -> (changed: Int, created: Int)? {
-    try space.connection.row(Self.record, [.text(table.text), .blob(key)]).map {
+    try space.connection.row(.recordVersions, [.text(table.text), .blob(key)]).map {
       (try version($0[0]), try version($0[2]))
     }
   }
 
   func hasChanges(in table: FieldName, after version: Int) throws -> Bool {
-    try space.row(
-      "SELECT 1 FROM record WHERE version > ? AND tab = ? LIMIT 1",
-      [.integer(Int64(version)), .text(table.text)]) != nil
+    try space.connection.row(
+      .recordChangedSince, [.integer(Int64(version)), .text(table.text)]) != nil
   }
 
   private func version(_ value: FieldValue) throws -> Int {
     guard case .integer(let version) = value else { throw space.damaged("a version of a record") }
     return Int(version)
   }
+}
 
-  private static let record = StatementText(
-    "SELECT version, fields IS NOT NULL, created FROM record WHERE tab = ? AND key = ?")
-  private static let holders = StatementText(
-    """
-    SELECT claim.key, version FROM claim CROSS JOIN record ON tab = ?4 AND record.key = claim.key
-      WHERE rule = ?1 AND side = ?2 AND value = ?3
-    """)
+extension SpaceClaims {
+  /// What the judgement reads for a claim that changes.
+  fileprivate func lookups(of claim: SpaceClaim) -> [SpaceLookup] {
+    guard let rule = rules[claim.rule], rule.holds else { return [] }
+    func holders(_ claim: SpaceClaim, _ table: FieldName) -> SpaceLookup {
+      SpaceLookup(.holders, claim.parameters + [.text(table.text)])
+    }
+    let own = holders(claim.side == .stated ? claim : claim.on(.own), rule.table)
+    switch rule.kind {
+    case .unique, .index: return [own]
+    case .reference(let parent): return [own, holders(claim.on(.offer), parent)]
+    case .keyReference(let parent):
+      return [own, SpaceLookup(.recordVersions, [.text(parent.text), .blob(claim.value)])]
+    }
+  }
 }
 
 extension SpaceClaim {

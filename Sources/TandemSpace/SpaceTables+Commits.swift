@@ -65,9 +65,7 @@ extension SpaceTables {
   }
 
   private func storedStanding(of replica: SyncToken) throws -> StoredStanding? {
-    let row = try row(
-      "SELECT account, sequence, commit_id, outcome FROM replica WHERE id = ?",
-      [.text(replica.description)])
+    let row = try connection.row(.replica, [.text(replica.description)])
     guard let row else { return nil }
     guard row[0].isNull || row[0].textValue != nil, case .integer(let sequence) = row[1],
       case .text(let id) = row[2], let commit = SyncToken(id), case .text(let outcome) = row[3]
@@ -90,8 +88,7 @@ extension SpaceTables {
 
   /// The revision that a commit made, if the history contains it.
   private func fate(of id: SyncToken, _ state: SpaceState) throws -> SpaceRevision? {
-    let row = try row(
-      "SELECT version, mark FROM history WHERE commit_id = ?", [.text(id.description)])
+    let row = try connection.row(.revisionOfCommit, [.text(id.description)])
     guard let row else { return nil }
     guard case .integer(let version) = row[0], case .integer(let mark) = row[1] else {
       throw damaged("the history")
@@ -147,6 +144,14 @@ extension SpaceTables {
     let ledger = SpaceLedger(
       tables: state.tables, horizon: state.horizon, limits: limits, numbers: numbers)
     var layout: RecordLayout?
+    if connection.readsAhead, !indexes.isEmpty {
+      try connection.expect(
+        commit.changes.flatMap { change in
+          (indexes[FieldName(change.key.table)] ?? [:]).values.map { rule in
+            SpaceLookup(.statedClaim, [.integer(Int64(rule)), .blob(change.key.idBytes)])
+          }
+        })
+    }
     let verdict = try ledger.verdict(on: commit, as: revision.version) { key in
       var record = try record(key, expecting: layout)
       layout = record?.fields?.layout ?? layout
@@ -179,7 +184,7 @@ extension SpaceTables {
       for version in commit.overruled { try insertOverruled(version, in: revision) }
       try insertCounts(of: changed.lazy.map(\.key), in: revision.version)
       try insertHistory(revision, digest, commit, at: time)
-      try run("UPDATE space SET head = ?", [.integer(Int64(revision.version))])
+      try connection.run(.setHead, [.integer(Int64(revision.version))])
       return .accepted(revision, digest)
     }
   }
@@ -199,12 +204,8 @@ extension SpaceTables {
   ) throws {
     try dropParts(of: commit.replica)
     let text = String(decoding: SyncMessageWriter.bytes(outcome), as: UTF8.self)
-    try run(
-      """
-      INSERT INTO replica VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-        SET account = coalesce(account, excluded.account), sequence = excluded.sequence,
-          commit_id = excluded.commit_id, outcome = excluded.outcome
-      """,
+    try connection.run(
+      .storeReplica,
       [
         .text(commit.replica.description), account.map { .text($0) } ?? .null,
         .integer(Int64(commit.sequence)), .text(commit.id.description), .text(text),
@@ -213,9 +214,9 @@ extension SpaceTables {
 
   private func insertOverruled(
     _ state: SyncRecordState, in revision: SpaceRevision
-  ) throws(DatabaseError) {
-    try run(
-      "INSERT INTO overruled VALUES (?, ?, ?, ?, ?)",
+  ) throws {
+    try connection.run(
+      .insertOverruled,
       [
         .integer(Int64(revision.version)), .text(state.key.table),
         .text(String(decoding: SyncMessageWriter.bytes(id: state.key.id), as: UTF8.self)),
@@ -233,7 +234,7 @@ extension SpaceTables {
   package func record(
     _ key: SyncKey, expecting layout: RecordLayout? = nil
   ) throws -> SpaceRecord? {
-    let row = try connection.row(Self.selection, [.text(key.table), .blob(key.idBytes)])
+    let row = try connection.row(.record, [.text(key.table), .blob(key.idBytes)])
     guard let row else { return nil }
     guard case .integer(let version) = row[1], case .integer(let created) = row[2],
       case .text(let versions) = row[3]
@@ -268,7 +269,7 @@ extension SpaceTables {
     }
   }
 
-  private func write(_ edit: SpaceLedger.Edit) throws(DatabaseError) {
+  private func write(_ edit: SpaceLedger.Edit) throws {
     let new = edit.new
     var fieldVersions = JSONWriter()
     fieldVersions.object { json in
@@ -283,23 +284,10 @@ extension SpaceTables {
       .text(String(decoding: fieldVersions.bytes, as: UTF8.self)),
     ]
     let key: [FieldValue] = [.text(edit.key.table), .blob(edit.key.idBytes)]
-    guard edit.old == nil else { return try connection.run(Self.update, key + state) }
+    guard edit.old == nil else { return try connection.run(.updateRecord, key + state) }
     let id = String(decoding: SyncMessageWriter.bytes(id: edit.key.id), as: UTF8.self)
-    try connection.run(Self.insertion, key + state + [.text(id)])
+    try connection.run(.insertRecord, key + state + [.text(id)])
   }
-
-  private static let selection = StatementText(
-    "SELECT fields, version, created, field_versions FROM record WHERE tab = ? AND key = ?")
-  private static let insertion = StatementText(
-    """
-    INSERT INTO record (tab, key, fields, version, created, field_versions, id)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
-    """)
-  private static let update = StatementText(
-    """
-    UPDATE record SET fields = ?3, version = ?4, created = ?5, field_versions = ?6
-    WHERE tab = ?1 AND key = ?2
-    """)
 
   private func text(_ fields: Record?) -> FieldValue {
     guard let fields else { return .null }
@@ -309,7 +297,7 @@ extension SpaceTables {
 
 extension SyncKey {
   /// The bytes of the key's values: equal keys have equal bytes.
-  var idBytes: [UInt8] {
+  package var idBytes: [UInt8] {
     var bytes: [UInt8] = []
     RecordEncoding.append(id: id, to: &bytes)
     return bytes

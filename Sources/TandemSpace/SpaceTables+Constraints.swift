@@ -2,58 +2,24 @@ internal import TandemRecords
 internal import TandemSQLite
 internal import TandemSync
 
-/// The constraints of a space in its file.
+/// The constraints of a space.
 ///
 /// The declaration of the tables names the constraints that hold, and those that are pending. Two tables belong to
-/// them, which a file has from its first constraint on. From then on it has the format 2, so that no earlier version
-/// of this program writes records without looking at constraints:
+/// them, ``SpaceTableGroup/constraints``:
 ///
 /// - `rule`: every constraint that was ever declared, with its number. An operator may have dropped it; then it is
 ///   not declared again.
 /// - `claim`: the claims of the live records (``SpaceClaim``), written in the transaction of each commit.
 extension SpaceTables {
-  private static let constraintSchema = [
-    """
-    CREATE TABLE rule (
-      number INTEGER PRIMARY KEY, tab TEXT NOT NULL, parent TEXT, definition TEXT NOT NULL,
-      dropped INTEGER NOT NULL, UNIQUE (tab, definition))
-    """,
-    "CREATE INDEX rule_parent ON rule (parent)",
-    """
-    CREATE TABLE claim (
-      rule INTEGER NOT NULL, side INTEGER NOT NULL, value BLOB NOT NULL, key BLOB NOT NULL,
-      PRIMARY KEY (rule, side, value, key)) WITHOUT ROWID
-    """,
-  ]
-  /// Finds the values that commits have stated for a record.
-  private static let statedIndex =
-    "CREATE INDEX IF NOT EXISTS claim_stated ON claim (rule, key) WHERE side = 2"
-
-  private var hasConstraints: Bool {
-    get throws { try connection.integer("PRAGMA user_version") ?? 0 >= 2 }
-  }
-
-  func makeConstraintTables() throws {
-    if try hasConstraints { return }
-    for statement in Self.constraintSchema { try connection.execute(statement) }
-    try connection.execute("PRAGMA user_version=2")
-  }
-}
-
-// MARK: - Rules
-
-extension SpaceTables {
   /// The rules of a table, and those by which others refer to it.
   func rules(of table: FieldName, _ tables: [SpaceTable]) throws -> [SpaceRule] {
-    try rules(
-      "WHERE dropped = 0 AND (tab = ?1 OR parent = ?1)", [.text(table.text)], tables)
+    try rules(.rulesOfTable, [.text(table.text)], tables)
   }
 
   private func rules(
-    _ condition: String, _ parameters: [FieldValue], _ tables: [SpaceTable]
+    _ statement: SpaceStatement, _ parameters: [FieldValue], _ tables: [SpaceTable]
   ) throws -> [SpaceRule] {
-    try connection.rows("SELECT number, tab, definition FROM rule \(condition)", parameters).map {
-      row in
+    try connection.rows(statement, parameters).map { row in
       guard let number = row[0].integerValue, let table = row[1].textValue,
         let definition = row[2].textValue
       else { throw damaged("the constraints of the space") }
@@ -69,8 +35,8 @@ extension SpaceTables {
   }
 
   private func insertRule(_ constraint: SpaceConstraint, of table: SpaceTable) throws {
-    try run(
-      "INSERT INTO rule (tab, parent, definition, dropped) VALUES (?, ?, ?, 0)",
+    try connection.run(
+      .insertRule,
       [
         .text(table.name), constraint.parent.map { .text($0.text) } ?? .null,
         .text(definition(constraint)),
@@ -81,10 +47,8 @@ extension SpaceTables {
   private func knows(_ constraint: SpaceConstraint, of table: SpaceTable) throws -> Bool {
     if table.constraints?.contains(constraint) == true { return true }
     if table.pending.contains(where: { $0.constraint == constraint }) { return true }
-    return try hasConstraints
-      && row(
-        "SELECT 1 FROM rule WHERE tab = ? AND definition = ?",
-        [.text(table.name), .text(definition(constraint))]) != nil
+    return try connection.has(.constraints)
+      && connection.row(.rule, [.text(table.name), .text(definition(constraint))]) != nil
   }
 
   private func definition(_ constraint: SpaceConstraint) -> String {
@@ -131,14 +95,14 @@ extension SpaceTables {
     _ constraints: [(table: Int, constraint: SpaceConstraint)], to tables: inout [SpaceTable]
   ) throws {
     guard !constraints.isEmpty else { return }
-    try makeConstraintTables()
-    try connection.execute(Self.statedIndex)
-    let last = try connection.integer("SELECT coalesce(max(number), 0) FROM rule") ?? 0
+    try connection.make(.constraints)
+    try connection.make(.statedClaims)
+    let last = try connection.integer(.lastRule)
     for (table, constraint) in constraints {
       try insertRule(constraint, of: tables[table])
       tables[table].pending.append(PendingConstraint(constraint, records: []))
     }
-    let rules = try rules("WHERE number > ?", [.integer(last)], tables)
+    let rules = try rules(.rulesAfter, [.integer(last)], tables)
     let claims = SpaceClaims(rules, tables: tables)
     for table in claims.tables {
       try forEachRecord(of: table) { key, fields in
@@ -153,10 +117,9 @@ extension SpaceTables {
     of table: FieldName, _ body: (SyncKey, Record) throws -> Void
   ) throws {
     var layout: RecordLayout?
-    let sql = "SELECT id, fields FROM record WHERE tab = ? AND fields IS NOT NULL"
-    try connection.forEachRow(sql, [.text(table.text)]) { row in
-      let key = SyncKey(table: table.text, id: try id(try row.value(at: 0), table))
-      guard let fields = try fields(try row.value(at: 1), of: key, expecting: layout) else {
+    try connection.forEachRow(.liveRecords, [.text(table.text)]) { row in
+      let key = SyncKey(table: table.text, id: try id(row[0], table))
+      guard let fields = try fields(row[1], of: key, expecting: layout) else {
         return true
       }
       layout = fields.layout
@@ -183,7 +146,7 @@ extension SpaceTables {
     for place in tables.indices where !tables[place].pending.isEmpty {
       let table = tables[place]
       let name = FieldName(table.name)
-      let rules = try rules("WHERE dropped = 0 AND tab = ?", [.text(table.name)], tables)
+      let rules = try rules(.ownRules, [.text(table.name)], tables)
       let claims = SpaceClaims(rules, tables: tables)
       tables[place].pending = []
       for entry in table.pending {
@@ -210,45 +173,21 @@ extension SpaceTables {
   private func breaking(
     _ rule: SpaceRule, _ claims: SpaceClaims, maxCount: Int
   ) throws -> [[FieldValue]] {
-    let condition: String
+    // One record is enough to know that there are some. It is found without sorting.
+    let sorts = maxCount > 1
+    let statement: SpaceStatement
     var parent = FieldValue.null
     switch claims.rules[rule.number]?.kind {
     case nil: return []
-    case .index:
-      return try connection.rows(
-        """
-        SELECT id FROM record LEFT JOIN claim ON rule = ?1 AND side = 2 AND claim.key = record.key
-          WHERE tab = ?2 AND fields IS NOT NULL AND (value IS NULL OR value <> x'' AND EXISTS (
-            SELECT 1 FROM claim AS other WHERE other.rule = ?1 AND other.side = 2
-              AND other.value = claim.value AND other.key <> claim.key))
-          \(maxCount > 1 ? "ORDER BY version, record.key" : "") LIMIT ?3
-        """,
-        [.integer(Int64(rule.number)), .text(rule.table.text), .integer(Int64(maxCount))]
-      ).map { try id($0[0], rule.table) }
-    case .unique:
-      condition = """
-        EXISTS (SELECT 1 FROM claim AS other WHERE other.rule = claim.rule AND other.side = 0
-          AND other.value = claim.value AND other.key <> claim.key)
-        """
-    case .reference:
-      condition = """
-        NOT EXISTS (SELECT 1 FROM claim AS offer WHERE offer.rule = claim.rule AND offer.side = 1
-          AND offer.value = claim.value)
-        """
+    case .index: statement = sorts ? .firstBreakingIndex : .breakingIndex
+    case .unique: statement = sorts ? .firstBreakingUnique : .breakingUnique
+    case .reference: statement = sorts ? .firstBreakingReference : .breakingReference
     case .keyReference(let table):
       parent = .text(table.text)
-      condition = """
-        NOT EXISTS (SELECT 1 FROM record AS parent WHERE parent.tab = ?4
-          AND parent.key = claim.value AND parent.fields IS NOT NULL)
-        """
+      statement = sorts ? .firstBreakingKeyReference : .breakingKeyReference
     }
-    // One record is enough to know that there are some. It is found without sorting.
-    let order = maxCount > 1 ? "ORDER BY version, record.key" : ""
     return try connection.rows(
-      """
-      SELECT id FROM claim CROSS JOIN record ON tab = ?2 AND record.key = claim.key
-        WHERE rule = ?1 AND side = 0 AND \(condition) \(order) LIMIT ?3
-      """,
+      statement,
       [
         .integer(Int64(rule.number)), .text(rule.table.text), .integer(Int64(maxCount)), parent,
       ].dropLast(parent.isNull ? 1 : 0)
@@ -261,8 +200,8 @@ extension SpaceTables {
 extension SpaceTables {
   /// The constraints that hold or are pending, in the order of their numbers.
   package func rules() throws -> [SpaceRule] {
-    guard try hasConstraints else { return [] }
-    return try rules("WHERE dropped = 0 ORDER BY number", [], try state().tables)
+    guard try connection.has(.constraints) else { return [] }
+    return try rules(.rules, [], try state().tables)
   }
 
   /// Drops a constraint. Declarations do not add it again.
@@ -278,8 +217,8 @@ extension SpaceTables {
       if tables[place].constraints?.isEmpty == true { tables[place].constraints = nil }
     }
     try store(tables)
-    try run("UPDATE rule SET dropped = 1 WHERE number = ?", [.integer(Int64(number))])
-    try run("DELETE FROM claim WHERE rule = ?", [.integer(Int64(number))])
+    try connection.run(.dropRule, [.integer(Int64(number))])
+    try connection.run(.dropClaims, [.integer(Int64(number))])
     return rule
   }
 }

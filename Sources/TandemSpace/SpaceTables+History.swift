@@ -29,16 +29,10 @@ extension SpaceTables {
   package func history(
     maxCount: Int, includesOverruled: Bool = true
   ) throws -> [SpaceCommit] {
-    let (hasNames, hasCounts) = (try has(.replicaName), try has(.changeCount))
-    let name =
-      hasNames ? "(SELECT name FROM replica_name WHERE id = history.replica)" : "NULL"
+    let hasCounts = try connection.has(.changeCounts)
     return try connection.rows(
-      """
-      SELECT version, time, history.commit_id, replica, account, \(name) FROM history
-        LEFT JOIN replica ON replica.id = history.replica
-        WHERE history.commit_id IS NOT NULL AND version > (SELECT horizon FROM space)
-        ORDER BY version DESC LIMIT ?
-      """, [.integer(Int64(maxCount))]
+      try connection.has(.replicaNames) ? .lastCommits : .lastCommitsWithoutNames,
+      [.integer(Int64(maxCount))]
     ).map { row in
       guard let version = row[0].integerValue, let time = row[1].integerValue,
         let id = row[2].textValue.flatMap({ SyncToken($0) }),
@@ -60,7 +54,7 @@ extension SpaceTables {
   package func horizon(keepingSince time: Int?, count: Int) throws -> Int {
     let head = try state().head.version
     let firstRecent = try time.flatMap { time in
-      try row("SELECT min(version) FROM history WHERE time >= ?", [.integer(Int64(time))])?.first
+      try connection.row(.firstVersionSince, [.integer(Int64(time))])?.first
     }
     var horizon = max(0, head - count)
     if case .integer(let version)? = firstRecent { horizon = min(horizon, Int(version) - 1) }
@@ -68,10 +62,7 @@ extension SpaceTables {
   }
 
   private func overruled(in version: Int) throws -> [SyncRecordState] {
-    try connection.rows(
-      "SELECT tab, id, record_version, fields FROM overruled WHERE version = ? ORDER BY rowid",
-      [.integer(Int64(version))]
-    ).map { row in
+    try connection.rows(.overruledByCommit, [.integer(Int64(version))]).map { row in
       guard let table = row[0].textValue, let idText = row[1].textValue,
         let recordVersion = row[2].integerValue
       else { throw damaged("the overruled versions") }

@@ -47,25 +47,17 @@ extension SpaceTables {
   ///
   /// - Parameter maxCount: The maximum number of replicas, of commits, and of overruled versions.
   package func inspection(maxCount: Int) throws -> SpaceInspection {
-    let pageCount = try connection.integer("PRAGMA page_count") ?? 0
-    return SpaceInspection(
-      state: try state(),
-      byteCount: Int(pageCount * (try connection.integer("PRAGMA page_size") ?? 0)),
-      replicaCount: Int(try connection.integer("SELECT count(*) FROM replica") ?? 0),
+    SpaceInspection(
+      state: try state(), byteCount: Int(try connection.byteCount()),
+      replicaCount: Int(try connection.integer(.replicaCount)),
       replicas: try replicas(maxCount),
       commits: try history(maxCount: maxCount, includesOverruled: false),
-      overruledCount: Int(try connection.integer("SELECT count(*) FROM overruled") ?? 0),
+      overruledCount: Int(try connection.integer(.overruledCount)),
       overruled: try overruled(maxCount))
   }
 
   private func replicas(_ maxCount: Int) throws -> [SpaceInspection.Replica] {
-    try connection.rows(
-      """
-      SELECT id, account, time FROM replica
-        LEFT JOIN history ON history.commit_id = replica.commit_id
-        ORDER BY json_extract(outcome, '$.outcome') = 'accepted', version DESC, id LIMIT ?
-      """, [.integer(Int64(maxCount))]
-    ).map { row in
+    try connection.rows(.lastReplicas, [.integer(Int64(maxCount))]).map { row in
       guard let id = row[0].textValue.flatMap({ SyncToken($0) }),
         let standing = try standing(of: id)
       else { throw damaged("the replicas") }
@@ -76,10 +68,7 @@ extension SpaceTables {
   }
 
   private func overruled(_ maxCount: Int) throws -> [SpaceInspection.Overruled] {
-    try connection.rows(
-      "SELECT tab, id, version, record_version FROM overruled ORDER BY version DESC, rowid LIMIT ?",
-      [.integer(Int64(maxCount))]
-    ).map { row in
+    try connection.rows(.lastOverruled, [.integer(Int64(maxCount))]).map { row in
       guard let table = row[0].textValue, let idText = row[1].textValue,
         let version = row[2].integerValue, let recordVersion = row[3].integerValue
       else { throw damaged("the overruled versions") }

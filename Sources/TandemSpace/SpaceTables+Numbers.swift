@@ -4,23 +4,12 @@ internal import TandemSync
 
 /// The numbers of tables whose keys SQLite chooses. Copies choose equal ones, so that the space gives each number
 /// once: it keeps the highest one that it ever gave, also if the record has been deleted and forgotten since.
-///
-/// A file has the table `number` from the first such table on. From then on it has the format 3, so that no earlier
-/// version of this program gives numbers without looking at it.
 extension SpaceTables {
-  func makeNumberTable() throws {
-    try makeConstraintTables()
-    guard try connection.integer("PRAGMA user_version") ?? 0 < SpaceTables.format else { return }
-    try connection.execute(
-      "CREATE TABLE number (tab TEXT PRIMARY KEY, highest INTEGER NOT NULL)")
-    try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
-  }
-
   /// The highest number ever given in each of the tables whose keys SQLite chooses, and that have given one.
   func numbers(of tables: [SpaceTable]) throws -> [FieldName: Int64] {
     guard tables.contains(where: \.isNumbered) else { return [:] }
     var numbers: [FieldName: Int64] = [:]
-    for row in try connection.rows("SELECT tab, highest FROM number", []) {
+    for row in try connection.rows(.numbers, []) {
       guard let table = row[0].textValue, case .integer(let number) = row[1] else {
         throw damaged("the numbers of the tables")
       }
@@ -42,8 +31,7 @@ extension SpaceTables {
       highest[table] = max(highest[table] ?? number, number)
     }
     for (table, number) in highest where number > known[table] ?? .min {
-      try run(
-        "INSERT OR REPLACE INTO number VALUES (?, ?)", [.text(table.text), .integer(number)])
+      try connection.run(.setNumber, [.text(table.text), .integer(number)])
     }
   }
 }

@@ -54,15 +54,15 @@ extension SpaceTables {
     var hasMore = false
     var byteCount = 0
     try connection.forEachRow(
-      Self.changesSQL,
+      .changes,
       [
         .integer(Int64(position.version)), .text(position.table),
-        position.key.map { .blob($0) } ?? .text(""), .integer(Int64(deletionsAfter)),
+        // No record has an empty key.
+        .blob(position.key ?? []), .integer(Int64(deletionsAfter)),
       ]
-    ) { statement in
+    ) { row in
       hasMore = changes.count == maxCount || byteCount >= limits.maxPageByteCount
       guard !hasMore else { return false }
-      let row = try statement.values()
       guard row.count == 5, case .integer(let version) = row[0], case .text(let table) = row[1],
         case .blob(let keyBytes) = row[2], case .text(let idText) = row[3]
       else { throw damaged("a record") }
@@ -82,12 +82,6 @@ extension SpaceTables {
     }
     return (changes, hasMore ? last : nil)
   }
-
-  /// A text is less than each blob, so that an empty text as key is before all records of a table.
-  private static let changesSQL = """
-    SELECT version, tab, key, id, fields FROM record WHERE (version, tab, key) > (?, ?, ?)
-      AND (fields IS NOT NULL OR version > ?) ORDER BY version, tab, key
-    """
 }
 
 extension FieldValue {

@@ -15,18 +15,6 @@ extension SpaceTables {
   /// The time since its last part for which a commit keeps out other commits of its replica, in milliseconds.
   package static let minPartAge = 60 * 1_000
 
-  private static let definition = """
-    CREATE TABLE part (
-      replica TEXT NOT NULL, sequence INTEGER NOT NULL, commit_id TEXT NOT NULL, part INTEGER NOT NULL,
-      "of" INTEGER NOT NULL, account TEXT, base TEXT NOT NULL, change_count INTEGER NOT NULL,
-      overruled_count INTEGER NOT NULL, time INTEGER NOT NULL,
-      message BLOB NOT NULL, PRIMARY KEY (replica, part))
-    """
-
-  private var hasParts: Bool {
-    get throws { try row("SELECT 1 FROM sqlite_schema WHERE name = 'part'", []) != nil }
-  }
-
   /// The parts of a replica that the space keeps, without their messages.
   private struct KeptParts {
     var commit: SyncToken
@@ -49,10 +37,10 @@ extension SpaceTables {
   func take(
     _ part: SyncCommit, account: String?, at time: Int
   ) throws -> (commit: SyncCommit?, outcome: SyncOutcome) {
-    if try !hasParts { try connection.execute(Self.definition) }
+    try connection.make(.parts)
     // The clock of the machine may have been wrong.
-    try run(
-      "DELETE FROM part WHERE time NOT BETWEEN ? AND ?",
+    try connection.run(
+      .dropOldParts,
       [.integer(Int64(time - Self.maxPartAge)), .integer(Int64(time + Self.maxPartAge))])
     var kept = try keptParts(of: part.replica)
     if let other = kept, other.commit != part.id {
@@ -75,8 +63,8 @@ extension SpaceTables {
       try dropParts(of: part.replica)
       return (commit, .parts(missing: missing))
     }
-    try run(
-      "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    try connection.run(
+      .storePart,
       [
         .text(part.replica.description), .integer(Int64(part.sequence)),
         .text(part.id.description), .integer(Int64(part.part)), .integer(Int64(part.of)),
@@ -89,8 +77,8 @@ extension SpaceTables {
 
   /// Drops the parts that a replica has sent.
   func dropParts(of replica: SyncToken) throws {
-    guard try hasParts else { return }
-    try run("DELETE FROM part WHERE replica = ?", [.text(replica.description)])
+    guard try connection.has(.parts) else { return }
+    try connection.run(.dropParts, [.text(replica.description)])
   }
 
   /// Throws if a part does not belong to the others, or if they exceed the limits together.
@@ -130,14 +118,7 @@ extension SpaceTables {
 
   private func keptParts(of replica: SyncToken) throws -> KeptParts? {
     var kept: KeptParts?
-    let rows = try connection.rows(
-      """
-      SELECT commit_id, "of", base, account, part, change_count, length(message), time,
-        overruled_count
-      FROM part
-      WHERE replica = ? ORDER BY part
-      """, [.text(replica.description)])
-    for row in rows {
+    for row in try connection.rows(.parts, [.text(replica.description)]) {
       guard case .text(let id) = row[0], let commit = SyncToken(id), let of = row[1].integerValue,
         case .text(let base) = row[2], let number = row[4].integerValue,
         let changeCount = row[5].integerValue, let byteCount = row[6].integerValue,
@@ -176,9 +157,8 @@ extension SpaceTables {
   }
 
   private func keptPart(_ number: Int, of replica: SyncToken) throws -> SyncCommit {
-    let row = try row(
-      "SELECT message FROM part WHERE replica = ? AND part = ?",
-      [.text(replica.description), .integer(Int64(number))])
+    let row = try connection.row(
+      .part, [.text(replica.description), .integer(Int64(number))])
     guard case .blob(let bytes)? = row?.first else {
       throw damaged("the parts of the replica \(replica)")
     }

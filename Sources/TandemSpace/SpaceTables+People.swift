@@ -4,56 +4,22 @@ package import TandemSync
 
 /// What only people read.
 extension SpaceTables {
-  enum TableForPeople: String, CaseIterable {
-    case changeCount = "change_count"
-    case replicaName = "replica_name"
-    case columnDefinition = "column_definition"
-
-    var definition: String {
-      switch self {
-      case .changeCount:
-        """
-        CREATE TABLE IF NOT EXISTS change_count (
-          version INTEGER NOT NULL, tab TEXT NOT NULL, count INTEGER NOT NULL,
-          PRIMARY KEY (version, tab)) WITHOUT ROWID
-        """
-      case .replicaName:
-        "CREATE TABLE IF NOT EXISTS replica_name (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID"
-      case .columnDefinition:
-        """
-        CREATE TABLE IF NOT EXISTS column_definition (
-          tab TEXT PRIMARY KEY, definitions TEXT NOT NULL) WITHOUT ROWID
-        """
-      }
-    }
-  }
-
-  func has(_ table: TableForPeople) throws -> Bool {
-    try row("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(table.rawValue)]) != nil
-  }
-
-  private func make(_ table: TableForPeople) throws {
-    if try !has(table) { try connection.execute(table.definition) }
-  }
-
   /// Stores the number of records that a commit changed, by table.
   func insertCounts(of keys: some Sequence<SyncKey>, in version: Int) throws {
     var counts: [String: Int] = [:]
     for key in keys { counts[key.table, default: 0] += 1 }
     guard !counts.isEmpty else { return }
-    try make(.changeCount)
+    try connection.make(.changeCounts)
     for (table, count) in counts {
-      try run(
-        "INSERT OR REPLACE INTO change_count VALUES (?, ?, ?)",
-        [.integer(Int64(version)), .text(table), .integer(Int64(count))])
+      try connection.run(
+        .storeCount, [.integer(Int64(version)), .text(table), .integer(Int64(count))])
     }
   }
 
   /// The number of records that a commit changed, by table; empty if an earlier version of this program wrote the
   /// commit.
   func counts(in version: Int) throws -> [String: Int] {
-    let rows = try connection.rows(
-      "SELECT tab, count FROM change_count WHERE version = ?", [.integer(Int64(version))])
+    let rows = try connection.rows(.counts, [.integer(Int64(version))])
     return try Dictionary(
       uniqueKeysWithValues: rows.map { row in
         guard let table = row[0].textValue, let count = row[1].integerValue else {
@@ -65,20 +31,18 @@ extension SpaceTables {
 
   /// The replicas that have sent commits and whose identity begins with a text.
   package func replicas(beginningWith text: String) throws -> [SyncToken] {
-    try connection.rows(
-      "SELECT id FROM replica WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id", [.text(text)]
-    ).compactMap { $0[0].textValue.flatMap { SyncToken($0) } }
+    try connection.rows(.replicasBeginning, [.text(text)]).compactMap {
+      $0[0].textValue.flatMap { SyncToken($0) }
+    }
   }
 
   /// Gives a replica a name; an empty one removes it.
   package func setName(_ name: String, of replica: SyncToken) throws {
-    try make(.replicaName)
+    try connection.make(.replicaNames)
     if name.isEmpty {
-      try run("DELETE FROM replica_name WHERE id = ?", [.text(replica.description)])
+      try connection.run(.removeName, [.text(replica.description)])
     } else {
-      try run(
-        "INSERT OR REPLACE INTO replica_name VALUES (?, ?)",
-        [.text(replica.description), .text(name)])
+      try connection.run(.setName, [.text(replica.description), .text(name)])
     }
   }
 
@@ -97,16 +61,15 @@ extension SpaceTables {
         definitions.append(definition)
       }
       guard definitions.count > count else { continue }
-      try make(.columnDefinition)
-      try run(
-        "INSERT OR REPLACE INTO column_definition VALUES (?, ?)",
+      try connection.make(.columnDefinitions)
+      try connection.run(
+        .storeDefinitions,
         [
           .text(table.name),
           .text(String(decoding: SyncMessageWriter.bytes(definitions), as: UTF8.self)),
         ])
-      let byteCount = try connection.integer(
-        "SELECT sum(length(CAST(definitions AS BLOB))) FROM column_definition")
-      guard byteCount ?? 0 <= SyncLimits.maxDeclarationByteCount else {
+      let byteCount = try connection.integer(.definitionByteCount)
+      guard byteCount <= SyncLimits.maxDeclarationByteCount else {
         throw SyncRequestError(
           .overLimit,
           "the types, defaults and CHECKs of all columns of the space would need more than "
@@ -124,8 +87,8 @@ extension SpaceTables {
 
   /// How the first replica of each column of a table has defined it.
   private func definitions(of table: String) throws -> [SpaceColumn] {
-    guard try has(.columnDefinition),
-      let row = try row("SELECT definitions FROM column_definition WHERE tab = ?", [.text(table)])
+    guard try connection.has(.columnDefinitions),
+      let row = try connection.row(.definitions, [.text(table)])
     else { return [] }
     return try decoded("the definitions of the table \(table)") { () throws(TextFault) in
       try reader.definitions(Array((row[0].textValue ?? "").utf8))

@@ -2,10 +2,11 @@ internal import TandemRecords
 package import TandemSQLite
 package import TandemSync
 
-/// The tables of a space in its SQLite file, in a transaction that is open on a connection.
+/// What a space stores and answers, in a transaction that is open on a connection: the one form of the rules for all
+/// stores. Only ``SpaceConnection`` knows how the rows are kept.
 ///
 /// All functions are synchronous and take the time and the random numbers as parameters, so that a
-/// simulator can run them in memory, without tasks. The file has these tables:
+/// simulator can run them in memory, without tasks. A space has these tables:
 ///
 /// - `space`: one row with the epoch, the head, the horizon and the synchronized tables.
 /// - `record`: the newest state of each record, deleted ones included until they are forgotten.
@@ -26,116 +27,44 @@ package import TandemSync
 /// until something is written to them, as `part`, `rule`, `claim` and `number` are in every file.
 package struct SpaceTables {
   /// The connection with the open transaction.
-  let connection: DatabaseConnection
+  let connection: any SpaceConnection
   /// The bounds of pages and records.
   let limits: SyncLimits
 
-  /// The tables in the file of a connection.
-  package init(_ connection: DatabaseConnection, limits: SyncLimits = SyncLimits()) {
+  /// The tables behind a connection.
+  package init(_ connection: any SpaceConnection, limits: SyncLimits = SyncLimits()) {
     self.connection = connection
     self.limits = limits
   }
+
+  /// The tables in the SQLite file of a connection.
+  package init(_ connection: DatabaseConnection, limits: SyncLimits = SyncLimits()) {
+    self.init(SQLiteSpaceConnection(connection), limits: limits)
+  }
 }
 
-// MARK: - The file
+// MARK: - The space
 
 extension SpaceTables {
-  /// The version of the tables that a file has from its first table on whose keys SQLite chooses. Before, it has
-  /// version 2 from its first constraint on, and version 1 without constraints, which earlier versions of this program
-  /// read.
-  static let format: Int64 = 3
-
-  /// Creates the tables in an empty file, with a new history.
+  /// Creates an empty space with a new history.
   ///
-  /// - Returns: False if the file is a space already; nothing is changed then.
+  /// - Returns: False if there is a space already; nothing is changed then.
   /// - Throws: ``SpaceError`` if the file is another database; ``DatabaseError``.
   @discardableResult
   package func create(using generator: inout some RandomNumberGenerator) throws -> Bool {
-    try check(allowsEmptyFile: true)
-    guard try connection.integer("PRAGMA application_id") == 0 else { return false }
-    for statement in SpaceTables.schema + TableForPeople.allCases.map(\.definition) {
-      try connection.execute(statement)
-    }
-    try connection.execute("PRAGMA application_id=\(SyncSpace.applicationID)")
-    try connection.execute("PRAGMA user_version=1")
+    guard try connection.createTables() else { return false }
     let epoch = SyncToken.random(using: &generator)
-    try run(
-      "INSERT INTO space VALUES (1, ?, 0, 0, '[]')", [.text(epoch.description)])
+    try connection.run(.insertSpace, [.text(epoch.description)])
     try insertHistory(
       SpaceRevision(epoch: epoch, version: 0, mark: generator.next()), .empty, nil, at: 0)
     return true
   }
 
-  /// Throws if the file is neither a space that this version can read nor, if that is allowed, an
-  /// empty file. Writes nothing.
+  /// Throws if this is neither a space that this version can read nor, if that is allowed, an empty file. Writes
+  /// nothing.
   package func check(allowsEmptyFile: Bool = false) throws {
-    switch try connection.integer("PRAGMA application_id") {
-    case SyncSpace.applicationID:
-      try checkFormat()
-      try checkHasNoPrograms()
-    case 0 where try connection.integer("SELECT count(*) FROM sqlite_schema") == 0:
-      guard allowsEmptyFile else {
-        throw SpaceError(
-          .empty, "it is empty, not a space; attach a database to make it one",
-          path: connection.path)
-      }
-    default:
-      throw SpaceError(
-        .notASpace, "it is another database; a space has a file of its own", path: connection.path)
-    }
+    try connection.check(allowsEmptyFile: allowsEmptyFile)
   }
-
-  private func checkFormat() throws {
-    let format = try connection.integer("PRAGMA user_version") ?? 0
-    guard format <= SpaceTables.format else {
-      throw SpaceError(
-        .newerFormat, "a newer version of Tandem wrote it (format \(format)); update this program",
-        path: connection.path)
-    }
-  }
-
-  /// Throws if the file holds SQL that SQLite would run when the space is read or written.
-  private func checkHasNoPrograms() throws {
-    let found = try row(
-      "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view') LIMIT 1", [])
-    guard let found, let type = found[0].textValue, let name = found[1].textValue else { return }
-    throw SpaceError(
-      .notASpace,
-      "it holds the \(type) \(name.sqlQuoted), and a space has none: drop it if you know who made it, or "
-        + "restore a backup", path: connection.path)
-  }
-
-  private static let schema = [
-    """
-    CREATE TABLE space (
-      id INTEGER PRIMARY KEY CHECK (id = 1), epoch TEXT NOT NULL, head INTEGER NOT NULL,
-      horizon INTEGER NOT NULL, tables TEXT NOT NULL)
-    """,
-    """
-    CREATE TABLE record (
-      tab TEXT NOT NULL, key BLOB NOT NULL, id TEXT NOT NULL, fields TEXT,
-      version INTEGER NOT NULL, created INTEGER NOT NULL, field_versions TEXT NOT NULL,
-      PRIMARY KEY (tab, key))
-    """,
-    "CREATE UNIQUE INDEX record_version ON record (version, tab, key)",
-    """
-    CREATE TABLE history (
-      version INTEGER PRIMARY KEY, mark INTEGER NOT NULL, digest TEXT NOT NULL,
-      commit_id TEXT, replica TEXT, time INTEGER NOT NULL)
-    """,
-    "CREATE UNIQUE INDEX history_commit ON history (commit_id) WHERE commit_id IS NOT NULL",
-    """
-    CREATE TABLE replica (
-      id TEXT PRIMARY KEY, account TEXT, sequence INTEGER NOT NULL, commit_id TEXT NOT NULL,
-      outcome TEXT NOT NULL) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE overruled (
-      version INTEGER NOT NULL, tab TEXT NOT NULL, id TEXT NOT NULL,
-      record_version INTEGER NOT NULL, fields TEXT)
-    """,
-    "CREATE INDEX overruled_version ON overruled (version)",
-  ]
 }
 
 // MARK: - The state of the space
@@ -143,11 +72,7 @@ extension SpaceTables {
 extension SpaceTables {
   /// The state of the space.
   package func state() throws -> SpaceState {
-    let row = try row(
-      """
-      SELECT epoch, head, horizon, tables, mark, digest FROM space
-        JOIN history ON history.version = space.head
-      """, [])
+    let row = try connection.row(.state, [])
     guard let row, case .text(let epochText) = row[0], let epoch = SyncToken(epochText),
       case .integer(let head) = row[1], case .integer(let horizon) = row[2],
       case .text(let tables) = row[3], case .integer(let mark) = row[4],
@@ -167,8 +92,7 @@ extension SpaceTables {
     guard revision.epoch == state.head.epoch else { return .epoch }
     guard revision.version <= state.head.version else { return .history }
     // A history that was lost is noticed below the horizon too. An earlier version of Tandem forgot the marks there.
-    let mark = try row(
-      "SELECT mark FROM history WHERE version = ?", [.integer(Int64(revision.version))])
+    let mark = try connection.row(.mark, [.integer(Int64(revision.version))])
     if let mark, mark[0] != .integer(Int64(bitPattern: revision.mark)) { return .history }
     guard revision.version >= state.horizon else { return .horizon }
     guard mark != nil else { throw damaged("the history") }
@@ -188,11 +112,11 @@ extension SpaceTables {
     let horizon = min(version, state.head.version)
     guard horizon > state.horizon else { return }
     let value = FieldValue.integer(Int64(horizon))
-    try run("UPDATE space SET horizon = ?", [value])
-    try forgetDigests(before: horizon)
-    try run("DELETE FROM record WHERE version <= ? AND fields IS NULL", [value])
-    try run("DELETE FROM overruled WHERE version <= ?", [value])
-    if try has(.changeCount) { try run("DELETE FROM change_count WHERE version <= ?", [value]) }
+    try connection.run(.setHorizon, [value])
+    try connection.run(.forgetDigests, [value])
+    try connection.run(.forgetDeletions, [value])
+    try connection.run(.forgetOverruled, [value])
+    if try connection.has(.changeCounts) { try connection.run(.forgetCounts, [value]) }
   }
 
   /// Gives the history a new epoch, as after restoring the file from a backup on purpose: each
@@ -200,20 +124,10 @@ extension SpaceTables {
   package func startNewHistory(using generator: inout some RandomNumberGenerator) throws {
     let state = try state()
     let epoch = SyncToken.random(using: &generator)
-    try run(
-      "UPDATE space SET epoch = ?, horizon = head", [.text(epoch.description)])
     let head = FieldValue.integer(Int64(state.head.version))
-    try forgetDigests(before: state.head.version)
-    try run(
-      "UPDATE history SET mark = ? WHERE version = ?",
-      [.integer(Int64(bitPattern: generator.next())), head])
-  }
-
-  /// Forgets all of a commit but its identity, its time and the mark of its version.
-  private func forgetDigests(before version: Int) throws {
-    try run(
-      "UPDATE history SET digest = '', replica = NULL WHERE version < ? AND digest <> ''",
-      [.integer(Int64(version))])
+    try connection.run(.setEpoch, [.text(epoch.description)])
+    try connection.run(.forgetDigests, [head])
+    try connection.run(.setMark, [.integer(Int64(bitPattern: generator.next())), head])
   }
 }
 
@@ -259,7 +173,7 @@ extension SpaceTables {
           + "it: attach them first with an access token that may write")
     }
     if declared != state.tables { try store(declared) }
-    if declared.contains(where: \.isNumbered) { try makeNumberTable() }
+    if declared.contains(where: \.isNumbered) { try connection.make(.numbers) }
     let knowsConstraints = tables.contains { $0.constraints != nil }
     let knowsNumbers = tables.contains(where: \.isNumbered)
     let knowsDefinitions = tables.contains { $0.definitions != nil }
@@ -279,7 +193,7 @@ extension SpaceTables {
         "the tables, columns and constraints of the space would need more than "
           + "\(SyncLimits.maxDeclarationByteCount) bytes; attach fewer")
     }
-    try run("UPDATE space SET tables = ?", [.text(String(decoding: bytes, as: UTF8.self))])
+    try connection.run(.setTables, [.text(String(decoding: bytes, as: UTF8.self))])
   }
 }
 
@@ -366,23 +280,11 @@ extension SpaceTables {
         maxRecordByteCount: .max / 8, maxCommitByteCount: .max / 8, maxCommitChangeCount: .max))
   }
 
-  /// Runs a statement of the cache to its end.
-  func run(_ sql: String, _ parameters: [FieldValue]) throws(DatabaseError) {
-    try connection.run(sql, parameters)
-  }
-
-  /// The first row of a query; `nil` if there is none.
-  func row(
-    _ sql: String, _ parameters: [FieldValue]
-  ) throws(DatabaseError) -> [FieldValue]? {
-    try connection.row(sql, parameters)
-  }
-
   func insertHistory(
     _ revision: SpaceRevision, _ digest: RecordDigest, _ commit: SyncCommit?, at time: Int
-  ) throws(DatabaseError) {
-    try run(
-      "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)",
+  ) throws {
+    try connection.run(
+      .insertHistory,
       [
         .integer(Int64(revision.version)), .integer(Int64(bitPattern: revision.mark)),
         .text(digest.description), commit.map { .text($0.id.description) } ?? .null,
@@ -400,6 +302,6 @@ extension SpaceTables {
   func damaged(_ what: String) -> SpaceError {
     SpaceError(
       .damaged, "\(what) cannot be read: another program has changed it; restore a backup",
-      path: connection.path)
+      path: connection.place)
   }
 }

@@ -6,18 +6,34 @@ import TestFolder
 import TestRandom
 import Testing
 
-@Suite struct SQLiteSpaceStoreTests {
+@testable import TandemPostgreSQL
+
+@Suite(.onBothStores) struct SQLiteSpaceStoreTests {
   private let folder: TemporaryFolder
   private var path: String { folder.path(of: "space.tandem") }
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func store(creates: Bool = true) async throws -> SQLiteSpaceStore {
-    let store = try await SQLiteSpaceStore.open(path: path, creates: creates)
+  private func store(creates: Bool = true) async throws -> any SpaceStore {
+    let store: any SpaceStore
+    switch TestStore.current {
+    case .sqlite: store = try await SQLiteSpaceStore.open(path: path, creates: creates)
+    case .postgreSQL:
+      // A node of its own.
+      let database = try await PostgreSQLDatabase.open(
+        address: try TestStore.address.get(), creates: false)
+      store = try #require(
+        try await PostgreSQLSpaceStore.open(database, name: path, creates: creates))
+    }
     _ = try await store.declare([
       SpaceTable(name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: .field)
     ])
     return store
+  }
+
+  private func close(_ store: any SpaceStore) async {
+    await (store as? SQLiteSpaceStore)?.close()
+    await (store as? PostgreSQLSpaceStore)?.database.close()
   }
 
   @Test("Commits of many tasks are all answered, each as one version, and none is lost or doubled")
@@ -51,17 +67,17 @@ import Testing
     guard case .page(let page) = answer else { throw GoneInTest() }
     #expect(page.changes.count == 40)
     #expect(page.changes.allSatisfy { $0.fields?["a"] == .integer(Int64(rounds)) })
-    await store.close()
+    await close(store)
   }
 
-  @Test("Commits up to any age are kept, and all are forgotten without one")
+  @Test("Commits up to any age are kept, and all are forgotten without one", .onlyOnSQLite)
   func forgottenByAge() async throws {
     let store = try await store()
     var replica = TestReplica(seed: 1)
     let start = try await store.state().head
     let insert = change(1, .insert(["a": 0]))
     _ = try await store.commit(replica.commit(start, [insert])).accepted()
-    await store.close()
+    await close(store)
     for age in [Duration.seconds(Int64.max), .seconds(3_600)] {
       #expect(try await SyncSpace.forgetHistory(ofFileAt: path, olderThan: age) == 0)
     }
@@ -89,10 +105,10 @@ import Testing
     }
     var replica = TestReplica(seed: 1_000)
     _ = try await store.commit(replica.commit(start, [])).accepted()
-    await store.close()
+    await close(store)
   }
 
-  @Test("An error of one commit of a group undoes that commit alone")
+  @Test("An error of one commit of a group undoes that commit alone", .onlyOnSQLite)
   func savepoints() throws {
     let space = try TestSpace()
     var first = TestReplica(seed: 1)
@@ -136,11 +152,11 @@ import Testing
     let update = replica.commit(try outcome.accepted(), [change(1, .update(["a": 2]))])
     let updated = try await second.commit(update).accepted()
     #expect(try await first.state().head == updated)
-    await first.close()
-    await second.close()
+    await close(first)
+    await close(second)
     let third = try await store(creates: false)
     #expect(try await third.state().head == updated)
-    await third.close()
+    await close(third)
   }
 
   @Test(
@@ -164,11 +180,13 @@ import Testing
     let waiting = Task { [head] in try await second.waitForCommit(after: head) }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
-    await first.close()
-    await second.close()
+    await close(first)
+    await close(second)
   }
 
-  @Test("Opening refuses a missing file unless it may create one, and another database always")
+  @Test(
+    "Opening refuses a missing file unless it may create one, and another database always",
+    .onlyOnSQLite)
   func otherFiles() async throws {
     await #expect(throws: DatabaseError.self) {
       try await SQLiteSpaceStore.open(path: path, creates: false)

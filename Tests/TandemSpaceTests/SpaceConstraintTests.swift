@@ -55,7 +55,7 @@ private final class Shop {
 
   var claims: [[FieldValue]] {
     get throws {
-      try space.connection.rows("SELECT rule, side, value, key FROM claim")
+      try space.rows("rule, side, value, key", of: "claim", by: "rule, side, value, key")
     }
   }
 }
@@ -87,7 +87,7 @@ extension SyncOutcome {
   }
 }
 
-@Suite struct SpaceConstraintTests {
+@Suite(.onBothStores) struct SpaceConstraintTests {
   // MARK: - Unique values
 
   @Test("A value that a known record holds is refused; one that changed after the base conflicts")
@@ -318,7 +318,7 @@ extension SyncOutcome {
   }
 }
 
-@Suite struct SpaceConstraintDeclarationTests {
+@Suite(.onBothStores) struct SpaceConstraintDeclarationTests {
   @Test(
     "A constraint that records break is pending with their keys, and holds once they satisfy it")
   func pending() throws {
@@ -421,7 +421,7 @@ extension SyncOutcome {
     #expect(try shop.declare(more, adds: false)[1].pending.count == 1)
   }
 
-  @Test("Only a file with constraints has the format that earlier versions refuse")
+  @Test("Only a file with constraints has the format that earlier versions refuse", .onlyOnSQLite)
   func format() throws {
     let shop = try Shop(Shop.tables(cat: nil, item: []))
     func format() throws -> Int64? { try shop.space.connection.integer("PRAGMA user_version") }

@@ -4,7 +4,7 @@ import TandemSpace
 import TandemSync
 import Testing
 
-@Suite("The definitions of columns that a space keeps")
+@Suite("The definitions of columns that a space keeps", .onBothStores)
 struct SpaceDefinitionTests {
   private let space: TestSpace
 
@@ -54,7 +54,7 @@ struct SpaceDefinitionTests {
     #expect(try space.state.tables[0].definitions == nil)
   }
 
-  @Test("A space of an earlier version gets the table for them with the first one")
+  @Test("A space of an earlier version gets the table for them with the first one", .onlyOnSQLite)
   func earlierSpace() throws {
     try space.connection.execute("DROP TABLE column_definition")
     #expect(try answer(["zip"], []) == [])

@@ -5,7 +5,7 @@ import TandemSync
 import Testing
 
 /// Unique indexes whose values commits state, because a space cannot compute them.
-@Suite("Unique indexes of a space")
+@Suite("Unique indexes of a space", .onBothStores)
 final class SpaceIndexTests {
   private static let index = SpaceIndex(
     name: "one", sql: "CREATE UNIQUE INDEX one ON t (lower(a)) WHERE b",
@@ -47,7 +47,7 @@ final class SpaceIndexTests {
   }
 
   private var claims: [[FieldValue]] {
-    get throws { try space.connection.rows("SELECT side, value FROM claim ORDER BY key") }
+    get throws { try space.rows("side, value", of: "claim", by: "key") }
   }
 
   @Test("A value that a known record holds is refused; one that changed after the base conflicts")

@@ -1,3 +1,4 @@
+import Synchronization
 import TandemRecords
 import TandemSQLite
 import TandemSpace
@@ -5,9 +6,16 @@ import TandemSync
 import TestRandom
 import Testing
 
-/// A space in memory, with random numbers of a seed.
+@testable import TandemPostgreSQL
+
+/// A space in memory or in PostgreSQL (``TestStore``), with random numbers of a seed.
 final class TestSpace {
-  let connection: DatabaseConnection
+  private enum Rows {
+    case sqlite(DatabaseConnection)
+    case postgreSQL(PostgreSQLConnection, space: Int64)
+  }
+
+  private let rows: Rows
   var generator: SplitMix64
   private let limits: SyncLimits
 
@@ -17,7 +25,14 @@ final class TestSpace {
       SpaceTable(name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: .field)
     ]
   ) throws {
-    connection = try DatabaseConnection(path: ":memory:")
+    rows =
+      switch TestStore.current {
+      case .sqlite: .sqlite(try DatabaseConnection(path: ":memory:"))
+      case .postgreSQL:
+        .postgreSQL(
+          try PostgreSQLConnection(address: try TestStore.address.get()),
+          space: Self.lastSpace.add(-1, ordering: .relaxed).newValue)
+      }
     generator = SplitMix64(seed: seed)
     self.limits = limits
     _ = try run { try $0.create(using: &$1) }
@@ -27,7 +42,49 @@ final class TestSpace {
   /// Runs `body` in a transaction.
   @discardableResult
   func run<Value>(_ body: (SpaceTables, inout SplitMix64) throws -> Value) throws -> Value {
-    try connection.transaction { try body(SpaceTables(connection, limits: limits), &generator) }
+    switch rows {
+    case .sqlite(let connection):
+      return try connection.transaction {
+        try body(SpaceTables(connection, limits: limits), &generator)
+      }
+    case .postgreSQL(let connection, let space):
+      let rows = PostgreSQLSpaceConnection(
+        connection, space: space, place: "space \(space)", writes: true)
+      do {
+        let value = try body(SpaceTables(rows, limits: limits), &generator)
+        try rows.commit()
+        return value
+      } catch {
+        rows.rollBack()
+        throw error
+      }
+    }
+  }
+
+  /// Spaces of this kind have no names, and numbers below those that PostgreSQL gives.
+  private static let lastSpace = Atomic<Int64>(0)
+
+  /// The file, for a test that is only on SQLite.
+  var connection: DatabaseConnection {
+    guard case .sqlite(let connection) = rows else {
+      preconditionFailure("a test that looks into the file has the trait onlyOnSQLite")
+    }
+    return connection
+  }
+
+  /// The stored rows of a table.
+  func rows(
+    _ columns: String, of table: String, by order: String = "1"
+  ) throws -> [[FieldValue]] {
+    switch rows {
+    case .sqlite(let connection):
+      return try connection.rows("SELECT \(columns) FROM \(table) ORDER BY \(order)")
+    case .postgreSQL(let connection, let space):
+      let query = PostgreSQLQuery(
+        "SELECT \(columns) FROM tandem.\(table) WHERE space = $1 ORDER BY \(order)",
+        [.value(.integer(space))])
+      return try connection.exchange([query])[0]
+    }
   }
 
   var state: SpaceState { get throws { try run { space, _ in try space.state() } } }
@@ -37,7 +94,10 @@ final class TestSpace {
   func commit(
     _ commit: SyncCommit, account: String? = nil, at time: Int = 1_000
   ) throws -> SyncOutcome {
-    try run { try $0.commit(commit, account: account, at: time, using: &$1) }
+    try run { space, generator in
+      let entry = CommitQueue.Entry(commit: commit, account: account)
+      return try space.answer([entry], at: time, using: &generator)[0].get()
+    }
   }
 
   func page(_ pull: SyncPull) throws -> SyncPullAnswer {

@@ -1,0 +1,326 @@
+internal import TandemRecords
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// A statement with its parameters.
+struct PostgreSQLQuery {
+  /// The text, which names the prepared statement as well.
+  let text: String
+  let parameters: [PostgreSQLParameter]
+
+  init(_ text: String, _ parameters: [PostgreSQLParameter] = []) {
+    self.text = text
+    self.parameters = parameters
+  }
+}
+
+/// A connection to a PostgreSQL server. One thread uses it at a time, and waits in it.
+///
+/// All statements of an exchange are sent before the first answer is read (pipeline mode): an exchange takes one round
+/// trip, however many statements it has. Each text is prepared once.
+final class PostgreSQLConnection {
+  /// The times after which waiting ends.
+  enum Timeout {
+    /// For reaching the server, in seconds. The address may set another `connect_timeout`.
+    static let connect = 10
+    /// For one statement on the server, in seconds.
+    static let statement = 30
+    /// For a lock, as of a space that another node writes to, in seconds.
+    static let lock = 10
+    /// After which the server ends a transaction of a node that stopped in it, in seconds.
+    static let idleTransaction = 60
+    /// Without a byte from the server, in milliseconds: longer than a statement may take.
+    static let silence: Int32 = 45_000
+  }
+
+  private let library: PostgreSQLLibrary
+  private let handle: OpaquePointer
+  /// The names of the statements that are prepared.
+  private var names: [String: String] = [:]
+  private var nameCount = 0
+  /// True once the connection cannot be used any more.
+  private(set) var isLost = false
+
+  /// Connects with a server.
+  ///
+  /// - Parameter address: A connection string of libpq, or `postgresql://…`.
+  init(address: String) throws(PostgreSQLError) {
+    library = try PostgreSQLLibrary.load()
+    // What follows the address replaces its parameters; what precedes it is the default for them.
+    let parameters = [
+      ("connect_timeout", "\(Timeout.connect)"), ("keepalives_idle", "30"),
+      ("keepalives_interval", "10"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
+      ("target_session_attrs", "read-write"), ("fallback_application_name", "tandem"),
+      ("dbname", address), ("client_encoding", "UTF8"),
+    ]
+    let texts = parameters.flatMap { [strdup($0.0), strdup($0.1)] }
+    defer { texts.forEach { free($0) } }
+    let words = texts.map { UnsafePointer<CChar>($0) }
+    let keywords = stride(from: 0, to: words.count, by: 2).map { words[$0] } + [nil]
+    let values = stride(from: 1, to: words.count, by: 2).map { words[$0] } + [nil]
+    guard let handle = library.connectdbParams(keywords, values, 1) else {
+      throw PostgreSQLError(.connection, "there is no memory for a connection")
+    }
+    self.handle = handle
+    guard library.status(handle) == 0 else {
+      let message = PostgreSQLConnection.line(library.errorMessage(handle))
+      throw PostgreSQLError(.connection, message)
+    }
+    // Notices would go to the standard error.
+    _ = library.setNoticeProcessor(handle, { _, _ in }, nil)
+    guard library.setnonblocking(handle, 1) == 0, library.enterPipelineMode(handle) == 1 else {
+      throw lost()
+    }
+    try prepareSession()
+  }
+
+  deinit { library.finish(handle) }
+
+  /// The socket, to wait for messages of the server.
+  var socket: Int32 { library.socket(handle) }
+
+  private func prepareSession() throws(PostgreSQLError) {
+    let settings = [
+      ("statement_timeout", "\(Timeout.statement)s"), ("lock_timeout", "\(Timeout.lock)s"),
+      ("idle_in_transaction_session_timeout", "\(Timeout.idleTransaction)s"),
+    ]
+    let rows = try exchange(
+      settings.map { PostgreSQLQuery("SET \($0.0) = '\($0.1)'") } + [
+        // A commit is acknowledged when it is durable, whatever the server does for others.
+        PostgreSQLQuery(
+          """
+          SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+            WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
+          """),
+        PostgreSQLQuery("SELECT current_setting('server_encoding')"),
+      ])
+    guard rows.last?.first?.first?.textValue == "UTF8" else {
+      throw PostgreSQLError(
+        .schema, "the database must have the encoding UTF8; create another one: createdb -E UTF8")
+    }
+  }
+
+  private static func line(_ text: UnsafePointer<CChar>) -> String {
+    String(cString: text).split(whereSeparator: \.isNewline).joined(separator: " ")
+  }
+
+  /// Marks the connection as lost.
+  private func lost(_ reason: String? = nil) -> PostgreSQLError {
+    isLost = true
+    let message = PostgreSQLConnection.line(library.errorMessage(handle))
+    return PostgreSQLError(
+      .lost, reason ?? (message.isEmpty ? "the connection has ended" : message))
+  }
+}
+
+// MARK: - Exchanges
+
+extension PostgreSQLConnection {
+  /// Runs statements in order and returns the rows of each.
+  ///
+  /// - Throws: The error of the first one that fails; those behind it are not run then.
+  @discardableResult
+  func exchange(_ queries: [PostgreSQLQuery]) throws(PostgreSQLError) -> [[[FieldValue]]] {
+    guard !isLost else { throw lost() }
+    // A statement that is prepared has an answer of its own.
+    var prepares: [String?] = []
+    for query in queries {
+      if names[query.text] == nil {
+        nameCount += 1
+        let name = "tandem\(nameCount)"
+        names[query.text] = name
+        guard library.sendPrepare(handle, name, query.text, 0, nil) == 1 else { throw lost() }
+        prepares.append(query.text)
+      }
+      try send(query)
+      prepares.append(nil)
+    }
+    guard library.pipelineSync(handle) == 1 else { throw lost() }
+    try flush()
+    var rows: [[[FieldValue]]] = []
+    var failure: PostgreSQLError?
+    for text in prepares {
+      switch try nextAnswer() {
+      case .success(let answer): if text == nil { rows.append(answer) }
+      case .failure(let error):
+        failure = failure ?? error
+        // It has not been prepared, whether it or one before it failed.
+        if let text { names[text] = nil }
+      }
+    }
+    try endPipeline()
+    if let failure { throw failure }
+    return rows
+  }
+
+  private func send(_ query: PostgreSQLQuery) throws(PostgreSQLError) {
+    guard let name = names[query.text] else { preconditionFailure("the statement was prepared") }
+    let values = PostgreSQLParameter.Encoding(query.parameters)
+    let isSent = values.bytes.withUnsafeBytes { buffer in
+      let pointers = values.ranges.map { range in
+        range.map {
+          UnsafePointer((buffer.baseAddress! + $0.lowerBound).assumingMemoryBound(to: CChar.self))
+        }
+      }
+      let lengths = values.ranges.map { Int32($0?.count ?? 0) }
+      let formats = [Int32](repeating: 1, count: lengths.count)
+      return library.sendQueryPrepared(
+        handle, name, Int32(lengths.count), pointers, lengths, formats, 1)
+    }
+    guard isSent == 1 else { throw lost() }
+  }
+
+  /// Sends what waits in memory. What arrives meanwhile is read: the server stops reading while nobody reads from it.
+  private func flush() throws(PostgreSQLError) {
+    while true {
+      switch library.flush(handle) {
+      case 0: return
+      case 1:
+        let events = try wait(for: Int16(POLLIN | POLLOUT))
+        if events & Int16(POLLIN) != 0, library.consumeInput(handle) != 1 { throw lost() }
+      default: throw lost()
+      }
+    }
+  }
+
+  private func wait(for events: Int16) throws(PostgreSQLError) -> Int16 {
+    var file = pollfd(fd: library.socket(handle), events: events, revents: 0)
+    while true {
+      let count = poll(&file, 1, Timeout.silence)
+      if count > 0 { return file.revents }
+      if count < 0, errno == EINTR { continue }
+      throw lost("the server has not answered for \(Timeout.silence / 1_000) s")
+    }
+  }
+
+  private func nextResult() throws(PostgreSQLError) -> OpaquePointer? {
+    while library.isBusy(handle) != 0 {
+      _ = try wait(for: Int16(POLLIN))
+      guard library.consumeInput(handle) == 1 else { throw lost() }
+    }
+    return library.getResult(handle)
+  }
+
+  private enum Status {
+    static let commandOK: Int32 = 1
+    static let tuplesOK: Int32 = 2
+    static let fatalError: Int32 = 7
+    static let pipelineSync: Int32 = 10
+    static let pipelineAborted: Int32 = 11
+  }
+
+  /// The answer to the next statement.
+  private func nextAnswer() throws(PostgreSQLError) -> Result<[[FieldValue]], PostgreSQLError> {
+    guard let result = try nextResult() else { throw lost() }
+    defer { library.clear(result) }
+    let answer: Result<[[FieldValue]], PostgreSQLError>
+    switch library.resultStatus(result) {
+    case Status.commandOK:
+      // A transaction in which a statement failed answers COMMIT by ROLLBACK.
+      let command = String(cString: library.cmdStatus(result))
+      answer = .success([[.text(command)]])
+    case Status.tuplesOK: answer = .success(try rows(result))
+    case Status.pipelineAborted:
+      answer = .failure(PostgreSQLError(.statement("25P02"), "a statement before it failed"))
+    default:
+      guard library.status(handle) == 0 else { throw lost() }
+      // "C" is the field of the SQLSTATE.
+      let state = library.resultErrorField(result, 67).map { String(cString: $0) } ?? ""
+      let message = PostgreSQLConnection.line(library.resultErrorMessage(result))
+      answer = .failure(PostgreSQLError(.statement(state), "\(message) (\(state))"))
+    }
+    guard try nextResult() == nil else { throw lost("the answer of the server is not understood") }
+    return answer
+  }
+
+  private func endPipeline() throws(PostgreSQLError) {
+    guard let result = try nextResult() else { throw lost() }
+    defer { library.clear(result) }
+    guard library.resultStatus(result) == Status.pipelineSync else {
+      throw lost("the answer of the server is not understood")
+    }
+  }
+
+  private func rows(_ result: OpaquePointer) throws(PostgreSQLError) -> [[FieldValue]] {
+    let columns = 0..<library.nfields(result)
+    let types = columns.map { library.ftype(result, $0) }
+    var rows: [[FieldValue]] = []
+    for row in 0..<library.ntuples(result) {
+      var values: [FieldValue] = []
+      for column in columns {
+        guard library.getisnull(result, row, column) == 0 else {
+          values.append(.null)
+          continue
+        }
+        let bytes = UnsafeRawBufferPointer(
+          start: library.getvalue(result, row, column),
+          count: Int(library.getlength(result, row, column)))
+        guard let value = FieldValue(bytes, ofType: types[Int(column)]) else {
+          // Answers that follow are not read.
+          isLost = true
+          throw PostgreSQLError(
+            .schema, "a column has another type than Tandem gave it (\(types[Int(column)]))")
+        }
+        values.append(value)
+      }
+      rows.append(values)
+    }
+    return rows
+  }
+}
+
+// MARK: - Notifications
+
+extension PostgreSQLConnection {
+  /// The payloads of the notifications that have arrived.
+  func notifications() throws(PostgreSQLError) -> [String] {
+    guard !isLost, library.consumeInput(handle) == 1 else { throw lost() }
+    var payloads: [String] = []
+    while let notification = library.notifies(handle) {
+      // The name of the channel, the number of the process, and the payload.
+      let payload = notification.load(
+        fromByteOffset: 2 * MemoryLayout<UnsafePointer<CChar>>.stride,
+        as: UnsafePointer<CChar>?.self)
+      if let payload { payloads.append(String(cString: payload)) }
+      library.freemem(notification)
+    }
+    return payloads
+  }
+}
+
+// MARK: - Addresses
+
+extension PostgreSQLConnection {
+  /// Throws if an address cannot be read, or has a password, which every user of the machine could see.
+  static func check(address: String) throws(PostgreSQLError) {
+    let library = try PostgreSQLLibrary.load()
+    var message: UnsafeMutablePointer<CChar>?
+    guard let options = library.conninfoParse(address, &message) else {
+      defer { library.freemem(message) }
+      let reason = message.map { line(UnsafePointer($0)) } ?? "there is no memory"
+      throw PostgreSQLError(.address, "the address cannot be used: \(reason)")
+    }
+    defer { library.conninfoFree(options) }
+    // Keyword, name in the environment, default, value, label, characters of the field, and its size.
+    let stride = 7 * MemoryLayout<UnsafePointer<CChar>>.stride
+    var option = options
+    while let keyword = option.load(as: UnsafePointer<CChar>?.self) {
+      let value = option.load(
+        fromByteOffset: 3 * MemoryLayout<UnsafePointer<CChar>>.stride,
+        as: UnsafePointer<CChar>?.self)
+      if String(cString: keyword) == "password", let value, value.pointee != 0 {
+        throw PostgreSQLError(
+          .address,
+          "a password in a command is visible to every user of this machine; put it into the file ~/.pgpass, or "
+            + "into one that PGPASSFILE names, readable by its owner only")
+      }
+      option += stride
+    }
+  }
+}

@@ -1,0 +1,225 @@
+internal import Dispatch
+internal import Synchronization
+internal import TandemRecords
+internal import TandemSpace
+internal import TandemSync
+
+/// A PostgreSQL database that holds spaces, as one node uses it: a bounded number of connections, each with a thread
+/// that waits for the server, and one more for hints (``SpaceHints``).
+package final class PostgreSQLDatabase: Sendable {
+  /// The maximum number of connections, unless specified otherwise. The one for hints comes on top.
+  package static let defaultConnectionCount = 8
+  /// The number of requests that may wait for a connection.
+  static let maxWaitingCount = 1_000
+
+  private struct State {
+    var idle: [Worker] = []
+    var count = 0
+    var waiting: [CheckedContinuation<Worker?, Never>] = []
+    var isClosed = false
+  }
+
+  private let address: String
+  private let maxConnectionCount: Int
+  private let log: @Sendable (String) -> Void
+  private let state = Mutex(State())
+  let hints: SpaceHints
+
+  private init(
+    address: String, maxConnectionCount: Int, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.log = log
+    self.address = address
+    self.maxConnectionCount = maxConnectionCount
+    hints = SpaceHints(address: address)
+  }
+
+  /// Connects with a database.
+  ///
+  /// - Parameters:
+  ///   - address: A connection string of libpq, or `postgresql://…`.
+  ///   - creates: True to create the schema if it is missing.
+  ///   - log: Called with errors that clients are not told, on any thread.
+  /// - Throws: ``PostgreSQLError`` if the server cannot be reached, or the schema is not one that this version can use.
+  package static func open(
+    address: String, creates: Bool, maxConnectionCount: Int = defaultConnectionCount,
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws -> PostgreSQLDatabase {
+    let database = PostgreSQLDatabase(
+      address: address, maxConnectionCount: maxConnectionCount, log: log)
+    do {
+      try await database.run { connection in
+        if creates { try PostgreSQLSchema.create(connection) }
+        try PostgreSQLSchema.check(connection)
+      }
+    } catch {
+      await database.close()
+      throw error
+    }
+    database.hints.start()
+    return database
+  }
+
+  /// Throws if an address cannot be used, or has a password.
+  package static func check(address: String) throws(PostgreSQLError) {
+    try PostgreSQLConnection.check(address: address)
+  }
+
+  /// Ends all connections. Requests fail from now on.
+  package func close() async {
+    let (workers, waiting) = state.withLock { state in
+      state.isClosed = true
+      defer { (state.idle, state.waiting) = ([], []) }
+      return (state.idle, state.waiting)
+    }
+    for continuation in waiting { continuation.resume(returning: nil) }
+    for worker in workers { await worker.close() }
+    await hints.close()
+  }
+}
+
+// MARK: - Connections
+
+extension PostgreSQLDatabase {
+  /// Runs `body` with a connection, on the thread of the connection.
+  ///
+  /// A connection that was open may have been ended meanwhile, as by a server that was started again. `body` then runs
+  /// once more, with a new one. It must not have an effect that could be doubled when it throws `lost`.
+  func run<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
+  ) async throws -> Value {
+    let worker = try await checkOut()
+    let result = await worker.run(body)
+    await checkIn(worker)
+    return try result.get()
+  }
+
+  private func checkOut() async throws -> Worker {
+    let worker: Worker? = await withCheckedContinuation { continuation in
+      let decision = state.withLock { state -> Worker?? in
+        guard !state.isClosed else { return .some(nil) }
+        if let idle = state.idle.popLast() { return idle }
+        if state.count < maxConnectionCount {
+          state.count += 1
+          return Worker(address: address)
+        }
+        guard state.waiting.count < Self.maxWaitingCount else { return .some(nil) }
+        state.waiting.append(continuation)
+        return .none
+      }
+      if let decision { continuation.resume(returning: decision) }
+    }
+    guard let worker else {
+      throw SyncRequestError(
+        .unavailable, "all connections with the database are in use; try again",
+        retryAfter: .seconds(1))
+    }
+    return worker
+  }
+
+  private func checkIn(_ worker: Worker) async {
+    let (next, closes) = state.withLock {
+      state -> (CheckedContinuation<Worker?, Never>?, Bool) in
+      if state.isClosed { return (nil, true) }
+      if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false) }
+      state.idle.append(worker)
+      return (nil, false)
+    }
+    next?.resume(returning: worker)
+    if closes { await worker.close() }
+  }
+}
+
+/// A connection and the queue whose thread uses it.
+///
+/// Unchecked: only the queue, which is serial, uses the connection.
+private final class Worker: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "tandem.postgresql")
+  private let address: String
+  private var connection: PostgreSQLConnection?
+
+  init(address: String) { self.address = address }
+
+  func run<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
+  ) async -> Result<Value, any Error> {
+    await withCheckedContinuation { continuation in
+      queue.async { continuation.resume(returning: Result { try self.runHere(body) }) }
+    }
+  }
+
+  private func runHere<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
+    if let connection {
+      do {
+        return try body(connection)
+      } catch let error as PostgreSQLError where error.code == .lost {
+        self.connection = nil
+      } catch {
+        if connection.isLost { self.connection = nil }
+        throw error
+      }
+    }
+    let connection = try PostgreSQLConnection(address: address)
+    defer { self.connection = connection.isLost ? nil : connection }
+    return try body(connection)
+  }
+
+  func close() async {
+    await withCheckedContinuation { continuation in
+      queue.async {
+        self.connection = nil
+        continuation.resume()
+      }
+    }
+  }
+}
+
+// MARK: - Transactions
+
+extension PostgreSQLDatabase {
+  /// Runs `body` in a transaction of a space.
+  ///
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `unavailable` if the server cannot answer now, or if nobody
+  ///   knows whether the transaction was committed.
+  func transaction<Value: Sendable>(
+    of space: Int64, place: String, writes: Bool, limits: SyncLimits,
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    try await refusing {
+      try await run { connection in
+        let rows = PostgreSQLSpaceConnection(
+          connection, space: space, place: place, writes: writes)
+        let value: Value
+        do {
+          value = try body(SpaceTables(rows, limits: limits))
+        } catch {
+          rows.rollBack()
+          throw error
+        }
+        do throws(PostgreSQLError) {
+          try rows.commit()
+        } catch {
+          rows.rollBack()
+          guard error.code == .lost else { throw error }
+          // Not `lost`: it may have been committed, so that it must not run again here.
+          throw SyncRequestError(
+            .unavailable,
+            "the connection with the database broke during a commit, so that its outcome is unknown; send it again",
+            retryAfter: .seconds(1))
+        }
+        return value
+      }
+    }
+  }
+
+  /// Runs `body`; an error that passes becomes a refusal.
+  func refusing<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do {
+      return try await body()
+    } catch let error as PostgreSQLError {
+      guard let refusal = error.refusal else { throw error }
+      log("\(error)")
+      throw refusal
+    }
+  }
+}

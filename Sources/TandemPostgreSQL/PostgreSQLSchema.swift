@@ -1,0 +1,127 @@
+internal import TandemRecords
+internal import TandemSpace
+
+/// The tables of spaces in a PostgreSQL database.
+///
+/// Each table has the number of the space as first column of its primary key, and no statement spans two spaces. There
+/// are no triggers, no foreign keys and no extensions. Texts compare by their bytes, as in SQLite. An index does not
+/// hold long values, so that claims are found by the hash of their values.
+package enum PostgreSQLSchema {
+  /// The version of the tables.
+  static let format: Int64 = 1
+
+  /// The statements that make the tables, for those who may not give the server the right to.
+  package static let sql = """
+    CREATE SCHEMA tandem;
+    CREATE TABLE tandem.meta (format bigint NOT NULL);
+    INSERT INTO tandem.meta VALUES (\(format));
+    CREATE TABLE tandem.name (
+      name text COLLATE "C" PRIMARY KEY, space bigint GENERATED ALWAYS AS IDENTITY);
+    CREATE TABLE tandem.space (
+      id bigint PRIMARY KEY, epoch text NOT NULL, head bigint NOT NULL, horizon bigint NOT NULL,
+      tables text NOT NULL) WITH (fillfactor = 50);
+    CREATE TABLE tandem.record (
+      space bigint NOT NULL, tab text COLLATE "C" NOT NULL, key bytea NOT NULL,
+      id text COLLATE "C" NOT NULL, fields text COLLATE "C", version bigint NOT NULL,
+      created bigint NOT NULL, field_versions text COLLATE "C" NOT NULL,
+      PRIMARY KEY (space, tab, key)) WITH (fillfactor = 80);
+    CREATE UNIQUE INDEX record_version ON tandem.record (space, version, tab, key);
+    CREATE TABLE tandem.history (
+      space bigint NOT NULL, version bigint NOT NULL, mark bigint NOT NULL, digest text NOT NULL,
+      commit_id text COLLATE "C", replica text COLLATE "C", time bigint NOT NULL,
+      PRIMARY KEY (space, version), UNIQUE (space, commit_id));
+    CREATE TABLE tandem.replica (
+      space bigint NOT NULL, id text COLLATE "C" NOT NULL, account text, sequence bigint NOT NULL,
+      commit_id text COLLATE "C" NOT NULL, outcome text NOT NULL,
+      PRIMARY KEY (space, id)) WITH (fillfactor = 50);
+    CREATE TABLE tandem.overruled (
+      space bigint NOT NULL, version bigint NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY,
+      tab text NOT NULL, id text NOT NULL, record_version bigint NOT NULL, fields text,
+      PRIMARY KEY (space, version, number));
+    CREATE TABLE tandem.change_count (
+      space bigint NOT NULL, version bigint NOT NULL, tab text COLLATE "C" NOT NULL,
+      count bigint NOT NULL, PRIMARY KEY (space, version, tab));
+    CREATE TABLE tandem.replica_name (
+      space bigint NOT NULL, id text COLLATE "C" NOT NULL, name text NOT NULL,
+      PRIMARY KEY (space, id));
+    CREATE TABLE tandem.column_definition (
+      space bigint NOT NULL, tab text COLLATE "C" NOT NULL, definitions text NOT NULL,
+      PRIMARY KEY (space, tab));
+    CREATE TABLE tandem.part (
+      space bigint NOT NULL, replica text COLLATE "C" NOT NULL, part bigint NOT NULL,
+      sequence bigint NOT NULL, commit_id text NOT NULL, "of" bigint NOT NULL, account text,
+      base text NOT NULL, change_count bigint NOT NULL, overruled_count bigint NOT NULL,
+      time bigint NOT NULL, message bytea NOT NULL, PRIMARY KEY (space, replica, part));
+    CREATE TABLE tandem.rule (
+      space bigint NOT NULL, number bigint NOT NULL, tab text COLLATE "C" NOT NULL,
+      parent text COLLATE "C", definition text COLLATE "C" NOT NULL, dropped bigint NOT NULL,
+      PRIMARY KEY (space, number));
+    CREATE TABLE tandem.claim (
+      space bigint NOT NULL, rule bigint NOT NULL, side bigint NOT NULL, hash bytea NOT NULL,
+      value bytea NOT NULL, key bytea NOT NULL, PRIMARY KEY (space, rule, side, hash, key));
+    CREATE INDEX claim_stated ON tandem.claim (space, rule, key) WHERE side = 2;
+    CREATE TABLE tandem.number (
+      space bigint NOT NULL, tab text COLLATE "C" NOT NULL, highest bigint NOT NULL,
+      PRIMARY KEY (space, tab));
+    """
+
+  /// Makes the tables, unless they are there.
+  static func create(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
+    guard try format(connection) == nil else { return }
+    let statements = sql.split(separator: ";").map { text in
+      PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
+    }
+    do {
+      try connection.exchange(
+        [PostgreSQLQuery("BEGIN")] + statements.filter { !$0.text.isEmpty }
+          + [PostgreSQLQuery("COMMIT")])
+    } catch {
+      _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")])
+      // Another node may have done the same at the same time.
+      guard try format(connection) == nil else { return }
+      throw PostgreSQLError(
+        .schema,
+        "the schema tandem cannot be created: \(error.message). Let a user who may create it run the output of: "
+          + "tandem store sql")
+    }
+  }
+
+  /// Throws unless this version can use the tables.
+  static func check(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
+    guard let found = try format(connection) else {
+      throw PostgreSQLError(
+        .schema,
+        "the database has no schema tandem; create it with --create-store, or run the output of tandem store sql"
+      )
+    }
+    guard found <= format else {
+      throw PostgreSQLError(
+        .schema,
+        "a newer version of Tandem made the schema tandem (format \(found)); update this program")
+    }
+  }
+
+  /// The version of the tables; `nil` if there are none.
+  private static func format(
+    _ connection: PostgreSQLConnection
+  ) throws(PostgreSQLError) -> Int64? {
+    let rows: [[[FieldValue]]]
+    do throws(PostgreSQLError) {
+      let table = PostgreSQLQuery("SELECT to_regclass('tandem.meta')::oid::bigint")
+      guard case .integer? = try connection.exchange([table])[0].first?.first else { return nil }
+      rows = try connection.exchange([PostgreSQLQuery("SELECT format FROM tandem.meta")])
+    } catch {
+      guard error.code == .statement("42501") else { throw error }
+      throw PostgreSQLError(
+        .schema,
+        "the user of the address may not use the schema tandem; let its owner grant USAGE on the schema, and SELECT, "
+          + "INSERT, UPDATE and DELETE on all its tables")
+    }
+    guard rows[0].count == 1, case .integer(let format)? = rows[0].first?.first else {
+      throw PostgreSQLError(
+        .schema,
+        "the schema tandem cannot be read: another program has changed it; restore a backup")
+    }
+    return format
+  }
+}

@@ -1,0 +1,171 @@
+internal import TandemRecords
+package import TandemSpace
+package import TandemSync
+
+/// A space in a PostgreSQL database. Several nodes may serve it at the same time.
+///
+/// The row of the space is the lock: a transaction that writes holds it from its first statement to its end, so that
+/// versions have no gaps and become visible in their order. Commits that wait at the same time on one node share a
+/// transaction (``TandemSpace/CommitQueue``). Nothing is kept between transactions.
+package final class PostgreSQLSpaceStore: SpaceStore {
+  let database: PostgreSQLDatabase
+  private let space: Int64
+  /// The name of the space.
+  package let name: String
+  private let limits: SyncLimits
+  private let queue = CommitQueue()
+
+  private init(
+    _ database: PostgreSQLDatabase, space: Int64, name: String, limits: SyncLimits
+  ) {
+    self.database = database
+    self.space = space
+    self.name = name
+    self.limits = limits
+  }
+
+  /// Opens a space.
+  ///
+  /// - Parameter creates: True if a space that is missing is created, with a new history.
+  /// - Returns: `nil` if it is missing.
+  package static func open(
+    _ database: PostgreSQLDatabase, name: String, creates: Bool, limits: SyncLimits = SyncLimits()
+  ) async throws -> PostgreSQLSpaceStore? {
+    let space = try await database.refusing {
+      try await database.run { connection in
+        if let space = try number(of: name, connection) { return Optional(space) }
+        return creates ? try create(name, connection) : nil
+      }
+    }
+    return space.map { PostgreSQLSpaceStore(database, space: $0, name: name, limits: limits) }
+  }
+
+  private static func number(
+    of name: String, _ connection: PostgreSQLConnection
+  ) throws -> Int64? {
+    let query = PostgreSQLQuery(
+      "SELECT space FROM tandem.name WHERE name = $1", [.value(.text(name))])
+    guard case .integer(let space)? = try connection.exchange([query])[0].first?.first else {
+      return nil
+    }
+    return space
+  }
+
+  private static func create(_ name: String, _ connection: PostgreSQLConnection) throws -> Int64? {
+    do {
+      // If another node creates it now, this waits until it is there.
+      let rows = try connection.exchange([
+        PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+        PostgreSQLQuery(
+          "INSERT INTO tandem.name (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING space",
+          [.value(.text(name))]),
+      ])
+      if case .integer(let space)? = rows[1].first?.first {
+        let tables = PostgreSQLSpaceConnection(continuing: connection, space: space, place: name)
+        var generator = SystemRandomNumberGenerator()
+        try SpaceTables(tables).create(using: &generator)
+        try tables.commit()
+      } else {
+        try connection.exchange([PostgreSQLQuery("ROLLBACK")])
+      }
+    } catch {
+      if !connection.isLost { _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")]) }
+      throw error
+    }
+    return try number(of: name, connection)
+  }
+
+  /// The names of all spaces of a database, sorted by their bytes.
+  package static func names(_ database: PostgreSQLDatabase) async throws -> [String] {
+    try await database.refusing {
+      try await database.run { connection in
+        let query = PostgreSQLQuery("SELECT name FROM tandem.name ORDER BY name")
+        return try connection.exchange([query])[0].compactMap { $0[0].textValue }
+      }
+    }
+  }
+}
+
+// MARK: - Requests
+
+extension PostgreSQLSpaceStore {
+  package func state() async throws -> SpaceState { try await read { try $0.state() } }
+
+  package func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer {
+    try await read { try $0.page(pull, account: account) }
+  }
+
+  package func inspection(maxCount: Int) async throws -> SpaceInspection {
+    try await read { try $0.inspection(maxCount: maxCount) }
+  }
+
+  package func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable] {
+    try await write { try $0.declare(tables, adds: adds) }
+  }
+
+  package func forget(before version: Int) async throws {
+    try await write { try $0.forget(before: version) }
+  }
+
+  package func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
+    let outcome = try await queue.commit(CommitQueue.Entry(commit: commit, account: account)) {
+      try await write($0)
+    }
+    if case .accepted(let revision, _) = outcome {
+      database.hints.note(revision.version, of: space)
+    }
+    return outcome
+  }
+
+  @discardableResult
+  package func waitForCommit(after revision: SpaceRevision) async throws -> SpaceRevision {
+    // From here on, the stream has an element for each commit that the read below does not see.
+    let (commits, end) = database.hints.follow(space)
+    defer { end() }
+    var iterator = commits.makeAsyncIterator()
+    while true {
+      let head = try await state().head
+      guard head == revision else { return head }
+      _ = await iterator.next()
+      try Task.checkCancellation()
+    }
+  }
+
+  private func write(
+    _ entries: [CommitQueue.Entry]
+  ) async throws -> [Result<SyncOutcome, any Error>] {
+    do {
+      return try await write { space in
+        var generator = SystemRandomNumberGenerator()
+        return try space.answer(entries, at: millisecondsSince1970(), using: &generator)
+      }
+    } catch  where entries.count > 1 && !error.isPassing {
+      // The server refused a statement, so that nothing was committed. Others must not suffer from one commit.
+      var results: [Result<SyncOutcome, any Error>] = []
+      for entry in entries {
+        do { results += try await write([entry]) } catch { results.append(.failure(error)) }
+      }
+      return results
+    }
+  }
+
+  private func read<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    try await database.transaction(
+      of: space, place: name, writes: false, limits: limits, body)
+  }
+
+  func write<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    try await database.transaction(of: space, place: name, writes: true, limits: limits, body)
+  }
+}
+
+extension Error {
+  /// True if the server cannot answer now, or if nobody knows what it did.
+  fileprivate var isPassing: Bool {
+    self is CancellationError || (self as? SyncRequestError)?.code == .unavailable
+  }
+}

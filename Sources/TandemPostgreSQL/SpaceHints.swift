@@ -1,0 +1,212 @@
+internal import Dispatch
+internal import Synchronization
+internal import TandemRecords
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Notices the commits of all nodes.
+///
+/// A connection of its own sends a notification after commits of this node, and hears those of others. They are hints:
+/// they may be lost with a connection. So the heads of the spaces that somebody follows are also read once a second,
+/// and after each new connection all followers look themselves. Notifications are never sent by the transaction of a
+/// commit, because that takes a lock of the whole server.
+final class SpaceHints: Sendable {
+  /// The time between two looks at the heads of followed spaces, in milliseconds.
+  static let pollTime: Int32 = 1_000
+  private static let channel = "tandem"
+
+  private struct State {
+    var followers: [Int64: [Int: AsyncStream<Void>.Continuation]] = [:]
+    var lastID = 0
+    /// The newest versions of this node that other nodes have not heard of.
+    var notes: [Int64: Int] = [:]
+    /// The heads that were read last.
+    var heads: [Int64: Int64] = [:]
+    var isStarted = false
+    var isClosed = false
+    var ends: [CheckedContinuation<Void, Never>] = []
+    var hasEnded = false
+  }
+
+  private let address: String
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "tandem.postgresql.hints")
+  /// A byte in this pipe ends a wait.
+  private let pipe: (output: Int32, input: Int32)
+
+  init(address: String) {
+    self.address = address
+    var files: [Int32] = [-1, -1]
+    guard Self.makePipe(&files) else { preconditionFailure("the process has no files left") }
+    pipe = (files[0], files[1])
+  }
+
+  private static func makePipe(_ files: inout [Int32]) -> Bool {
+    #if canImport(Darwin)
+      guard Darwin.pipe(&files) == 0 else { return false }
+    #elseif canImport(Glibc)
+      guard Glibc.pipe(&files) == 0 else { return false }
+    #else
+      guard Musl.pipe(&files) == 0 else { return false }
+    #endif
+    for file in files {
+      _ = fcntl(file, F_SETFL, O_NONBLOCK)
+      _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+    }
+    return true
+  }
+
+  deinit {
+    closeFile(pipe.output)
+    closeFile(pipe.input)
+  }
+
+  /// Begins to listen, on a thread that ends with ``close()``.
+  func start() {
+    state.withLock { $0.isStarted = true }
+    queue.async { self.run() }
+  }
+
+  func close() async {
+    await withCheckedContinuation { continuation in
+      let (isOver, followers) = state.withLock { state in
+        state.isClosed = true
+        if state.isStarted, !state.hasEnded { state.ends.append(continuation) }
+        return (!state.isStarted || state.hasEnded, state.followers.values.flatMap(\.values))
+      }
+      for follower in followers { follower.finish() }
+      if isOver { continuation.resume() }
+      wake()
+    }
+  }
+
+  private func wake() { _ = write(pipe.input, [UInt8(0)], 1) }
+}
+
+private func closeFile(_ file: Int32) { close(file) }
+
+// MARK: - Followers
+
+extension SpaceHints {
+  /// Notes a commit of this node, for its followers and for other nodes.
+  func note(_ version: Int, of space: Int64) {
+    let followers = state.withLock { state in
+      state.notes[space] = max(state.notes[space] ?? 0, version)
+      return state.followers[space].map { Array($0.values) } ?? []
+    }
+    for follower in followers { follower.yield() }
+    wake()
+  }
+
+  /// The commits of a space from now on, by any node. Several may be one element.
+  ///
+  /// - Returns: The stream, and a function that ends it.
+  func follow(_ space: Int64) -> (commits: AsyncStream<Void>, end: () -> Void) {
+    let (stream, continuation) = AsyncStream<Void>.makeStream(
+      bufferingPolicy: .bufferingNewest(1))
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.followers[space, default: [:]][state.lastID] = continuation
+      return state.lastID
+    }
+    // The heads are read from now on.
+    wake()
+    return (
+      stream,
+      {
+        self.state.withLock { state in
+          state.followers[space]?[id] = nil
+          guard state.followers[space]?.isEmpty == true else { return }
+          state.followers[space] = nil
+          state.heads[space] = nil
+        }
+      }
+    )
+  }
+
+  private func notify(_ spaces: some Sequence<Int64>) {
+    let followers = state.withLock { state in
+      spaces.flatMap { state.followers[$0].map { Array($0.values) } ?? [] }
+    }
+    for follower in followers { follower.yield() }
+  }
+}
+
+// MARK: - The thread
+
+extension SpaceHints {
+  private func run() {
+    while !state.withLock({ $0.isClosed }) {
+      do {
+        let connection = try PostgreSQLConnection(address: address)
+        try connection.exchange([
+          PostgreSQLQuery("SET synchronous_commit = off"),
+          PostgreSQLQuery("LISTEN \(Self.channel)"),
+        ])
+        // What was committed before is known to nobody here.
+        notify(state.withLock { Array($0.followers.keys) })
+        while !state.withLock({ $0.isClosed }) { try step(connection) }
+      } catch {
+        // The next connection is tried after a while. Meanwhile, followers are those that ask the database.
+        wait(for: nil)
+      }
+    }
+    let ends = state.withLock { state in
+      state.hasEnded = true
+      return state.ends
+    }
+    for end in ends { end.resume() }
+  }
+
+  /// Sends what is to be sent, reads the heads of followed spaces, and waits for the next event.
+  private func step(_ connection: PostgreSQLConnection) throws {
+    let (notes, followed) = state.withLock { state in
+      defer { state.notes = [:] }
+      return (state.notes, Array(state.followers.keys))
+    }
+    var queries = notes.map { space, version in
+      PostgreSQLQuery(
+        "SELECT count(*) FROM pg_notify('\(Self.channel)', $1)",
+        [.value(.text("\(space) \(version)"))])
+    }
+    queries.append(
+      PostgreSQLQuery(
+        "SELECT id, head FROM tandem.space WHERE id = ANY ($1::bigint[])", [.integers(followed)]))
+    let heads = try connection.exchange(queries).last ?? []
+    let changed = state.withLock { state in
+      heads.compactMap { row -> Int64? in
+        guard case .integer(let space) = row[0], case .integer(let head) = row[1],
+          state.heads[space] != head
+        else { return nil }
+        if state.followers[space] != nil { state.heads[space] = head }
+        return space
+      }
+    }
+    notify(changed)
+    try hear(connection)
+    wait(for: connection.socket)
+    try hear(connection)
+  }
+
+  private func hear(_ connection: PostgreSQLConnection) throws {
+    let spaces = try connection.notifications().compactMap { payload in
+      payload.split(separator: " ").first.flatMap { Int64($0) }
+    }
+    notify(spaces)
+  }
+
+  /// Waits for a message of the server, for a byte in the pipe, or until the time to look at the heads.
+  private func wait(for socket: Int32?) {
+    var files = [pollfd(fd: pipe.output, events: Int16(POLLIN), revents: 0)]
+    if let socket { files.append(pollfd(fd: socket, events: Int16(POLLIN), revents: 0)) }
+    _ = poll(&files, nfds_t(files.count), Self.pollTime)
+    var bytes = [UInt8](repeating: 0, count: 64)
+    while read(pipe.output, &bytes, bytes.count) > 0 {}
+  }
+}

@@ -1,0 +1,273 @@
+import Synchronization
+import TandemRecords
+import TandemSpace
+import TandemSync
+import TestPostgreSQL
+import TestRandom
+import Testing
+
+@testable import TandemPostgreSQL
+
+/// A node: a store of one space with connections of its own.
+private struct Node {
+  let database: PostgreSQLDatabase
+  let store: PostgreSQLSpaceStore
+
+  init(_ address: String, name: String = "space") async throws {
+    database = try await PostgreSQLDatabase.open(
+      address: address, creates: true, maxConnectionCount: 4)
+    store = try #require(
+      try await PostgreSQLSpaceStore.open(database, name: name, creates: true))
+    _ = try await store.declare([
+      SpaceTable(name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: .field)
+    ])
+  }
+
+  func close() async { await database.close() }
+}
+
+/// Whether all writers have ended.
+private final class End: Sendable {
+  let isReached = Atomic(false)
+}
+
+/// Makes the commits of one replica.
+private struct Replica {
+  let id: SyncToken
+  var sequence = 0
+  private var generator: SplitMix64
+
+  init(seed: Int) {
+    generator = SplitMix64(seed: seed)
+    id = SyncToken.random(using: &generator)
+  }
+
+  mutating func commit(_ base: SpaceRevision, _ changes: [SyncChange]) -> SyncCommit {
+    sequence += 1
+    return SyncCommit(
+      replica: id, sequence: sequence, id: SyncToken.random(using: &generator), base: base,
+      changes: changes)
+  }
+}
+
+private func change(_ id: Int, _ verb: SyncChange.Verb) -> SyncChange {
+  SyncChange(key: SyncKey(table: "t", id: [.integer(Int64(id))]), verb: verb)
+}
+
+extension SyncOutcome {
+  fileprivate func accepted() throws -> SpaceRevision {
+    guard case .accepted(let revision, _) = self else { throw NotAccepted(outcome: self) }
+    return revision
+  }
+}
+
+private struct NotAccepted: Error { let outcome: SyncOutcome }
+
+/// Sends a commit until the space has answered it.
+private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async throws -> (
+  outcome: SyncOutcome, refusals: Int
+) {
+  var refusals = 0
+  while true {
+    do {
+      return (try await store.commit(commit), refusals)
+    } catch let refusal as SyncRequestError {
+      #expect(refusal.code == .unavailable)
+      refusals += 1
+      guard refusals < 1_000 else { throw refusal }
+    }
+  }
+}
+
+@Suite("Spaces on PostgreSQL") struct PostgreSQLSpaceStoreTests {
+  @Test("A commit through one node ends the wait of another one", .timeLimit(.minutes(2)))
+  func hints() async throws {
+    let address = try TestCluster.shared.get().makeDatabase()
+    let (first, second) = (try await Node(address), try await Node(address))
+    var replica = Replica(seed: 1)
+    var head = try await first.store.state().head
+    for round in 0..<20 {
+      let (known, waits) = (head, round % 2 == 0 ? second.store : first.store)
+      async let other = waits.waitForCommit(after: known)
+      let writer = round % 2 == 0 ? first.store : second.store
+      head = try await writer.commit(
+        replica.commit(known, [change(round, .insert(["a": 1]))])
+      ).accepted()
+      #expect(try await other == head)
+    }
+    await first.close()
+    await second.close()
+  }
+
+  @Test(
+    "Writers on three nodes and readers of pages see versions without gaps, each once",
+    .timeLimit(.minutes(4)))
+  func order() async throws {
+    let address = try TestCluster.shared.get().makeDatabase()
+    var nodes: [Node] = []
+    for _ in 0..<3 { nodes.append(try await Node(address)) }
+    let start = try await nodes[0].store.state().head
+    let rounds = 25
+    let end = End()
+    let nodesInUse = nodes
+    let versions = try await withThrowingTaskGroup(of: [Int].self) { group in
+      for reader in 0..<3 {
+        group.addTask {
+          var base = start
+          var seen: Set<Int> = []
+          while true {
+            let last = end.isReached.load(ordering: .relaxed)
+            let answer = try await nodesInUse[reader].store.page(
+              SyncPull(replica: nil, since: base))
+            guard case .page(let page) = answer else { return [] }
+            // All writers insert one record in each commit, so that each version is in the page once.
+            #expect(
+              page.changes.map(\.version)
+                == Array(base.version..<page.revision.version).map { $0 + 1 })
+            for change in page.changes { #expect(seen.insert(change.version).inserted) }
+            base = page.revision
+            if last { return [] }
+          }
+        }
+      }
+      try await withThrowingTaskGroup(of: Void.self) { writers in
+        for writer in 0..<6 {
+          writers.addTask {
+            let store = nodesInUse[writer % 3].store
+            var replica = Replica(seed: writer)
+            for round in 0..<rounds {
+              let base = try await store.state().head
+              let insert = change(writer * 1_000 + round, .insert(["a": 1]))
+              let commit = replica.commit(base, [insert])
+              let outcome = try await store.commit(commit)
+              _ = try outcome.accepted()
+              // A repeat through another node gets the same answer.
+              #expect(try await nodesInUse[(writer + 1) % 3].store.commit(commit) == outcome)
+            }
+          }
+        }
+        try await writers.waitForAll()
+      }
+      end.isReached.store(true, ordering: .relaxed)
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(versions.isEmpty)
+    #expect(try await nodes[0].store.state().head.version == 6 * rounds)
+    for node in nodes { await node.close() }
+  }
+
+  @Test(
+    "A connection that breaks around a commit leaves no doubt: the repeated bytes get the outcome",
+    .timeLimit(.minutes(4)))
+  func cuts() async throws {
+    let cluster = try TestCluster.shared.get()
+    let proxy = try TestProxy(to: cluster.socket)
+    let database = try cluster.makeDatabase()
+    let address = database.replacing(
+      cluster.socket.replacing("/.s.PGSQL.5432", with: ""), with: proxy.folder)
+    let node = try await Node(address)
+    var replica = Replica(seed: 1)
+    var base = try await node.store.state().head
+    base = try await node.store.commit(replica.commit(base, [change(1, .insert(["a": 0]))]))
+      .accepted()
+    var refusals = 0
+    let rounds = 120
+    for round in 0..<rounds {
+      proxy.cut(round % 2 == 0 ? .beforeServer : .afterServer, atMessage: 1 + round / 2 % 3)
+      let commit = replica.commit(base, [change(1, .add(["a": 1]))])
+      let (outcome, count) = try await push(commit, to: node.store)
+      refusals += count
+      base = try outcome.accepted()
+      #expect(base.version == round + 2)
+    }
+    // Some cuts hit the commit itself.
+    #expect(refusals > rounds / 8)
+    let page = try await node.store.page(SyncPull(replica: nil, since: nil))
+    guard case .page(let page) = page else { throw CancellationError() }
+    #expect(page.changes.map(\.fields) == [["a": .integer(Int64(rounds))]])
+    await node.close()
+    proxy.close()
+  }
+
+  @Test(
+    "What was acknowledged survives a crash of the server, and the node goes on",
+    .timeLimit(.minutes(4)))
+  func crash() async throws {
+    let cluster = try TestCluster(isDurable: true)
+    let node = try await Node(try cluster.makeDatabase())
+    var replica = Replica(seed: 1)
+    var head = try await node.store.state().head
+    for round in 0..<5 {
+      let commit = replica.commit(head, [change(round, .insert(["a": 1]))])
+      let outcome = try await node.store.commit(commit)
+      head = try outcome.accepted()
+      try cluster.kill()
+      let refusal = await #expect(throws: SyncRequestError.self) {
+        try await node.store.state()
+      }
+      #expect(refusal?.code == .unavailable)
+      try cluster.start()
+      #expect(try await node.store.state().head == head)
+      #expect(try await node.store.commit(commit) == outcome)
+    }
+    await node.close()
+  }
+
+  @Test(
+    "A database without the schema, of another format, and an address with a password are refused")
+  func schema() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    func code(_ address: String, creates: Bool = false) async -> PostgreSQLError.Code? {
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await PostgreSQLDatabase.open(address: address, creates: creates)
+      }
+      return error?.code
+    }
+    #expect(await code(address) == .schema)
+    try cluster.run(PostgreSQLSchema.sql, at: address)
+    await (try PostgreSQLDatabase.open(address: address, creates: true)).close()
+    try cluster.run("UPDATE tandem.meta SET format = 2", at: address)
+    #expect(await code(address, creates: true) == .schema)
+    #expect(await code("host=/nowhere") == .connection)
+    #expect(throws: PostgreSQLError.self) {
+      try PostgreSQLDatabase.check(address: "postgresql://u:secret@h/d")
+    }
+    #expect(throws: PostgreSQLError.self) { try PostgreSQLDatabase.check(address: "x=1") }
+    try PostgreSQLDatabase.check(address: "service=x")
+  }
+
+  @Test("Commits of a group that the server refuses do not take the others with them")
+  func group() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    let node = try await Node(address)
+    try cluster.run(
+      """
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'failed'; END $$;
+      CREATE TRIGGER failing BEFORE INSERT ON tandem.record FOR EACH ROW
+        WHEN (new.id = '[7]') EXECUTE FUNCTION fail();
+      """, at: address)
+    let head = try await node.store.state().head
+    let results = await withTaskGroup(of: (Int, Result<SyncOutcome, any Error>).self) { group in
+      for id in 0..<20 {
+        group.addTask {
+          var replica = Replica(seed: id)
+          let commit = replica.commit(head, [change(id, .insert(["a": 1]))])
+          do {
+            return (id, .success(try await node.store.commit(commit)))
+          } catch {
+            return (id, .failure(error))
+          }
+        }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    for id in 0..<20 {
+      #expect((try? results[id]?.get().accepted()) != nil || id == 7)
+    }
+    #expect(throws: PostgreSQLError.self) { try results[7]?.get() }
+    #expect(try await node.store.state().head.version == 19)
+    await node.close()
+  }
+}
