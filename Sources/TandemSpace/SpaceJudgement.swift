@@ -23,13 +23,15 @@ protocol StoredClaims {
 ///
 /// | broken if | objections |
 /// |---|---|
-/// | two records hold a unique value | each change that takes the value (`taken`) |
+/// | two records hold a unique value, one of them as it is stored | each change that takes the value (`taken`) |
+/// | two changes take a unique value | all but the first one of the commit (`taken`) |
 /// | records need a value that none offers | each change that needs it anew (`missingParent`), and each that took it away (`needed`) |
 /// | a change needs a number that SQLite chose, and another replica made that record after the base | the change (`missingParent`): it cannot mean this record |
 ///
 /// An objection is a conflict if the record itself, or the other record that is in its way, changed after the base:
 /// the replica has not seen that. If there is none of these, all objections together refuse the commit, and so do
-/// those to changes that cannot stand without the refused ones.
+/// those to changes that cannot stand without the refused ones. Changes that take one value are looked at last, so that
+/// the first one of those that stand is the first.
 ///
 /// - Complexity: O(*n*) lookups in the number of claims that the commit adds or takes away. Only a commit with an
 ///   objection reads all records that need a value.
@@ -73,18 +75,44 @@ struct SpaceJudgement<Stored: StoredClaims> {
 
   /// The objections to the commit; `nil` if there are none.
   mutating func verdict() throws -> SpaceLedger.Verdict? {
-    var found = try violations(changes.indices)
-    guard !found.isEmpty else { return nil }
+    let found = try violations(changes.indices)
     let unseen = found.filter(\.isUnseen)
     guard unseen.isEmpty else { return .conflict(objections(unseen)) }
+    var all = try refuse(found)
+    all += try refuse(rivals())
+    return all.isEmpty ? nil : .refused(objections(all))
+  }
+
+  /// Refuses edits, and then those that cannot stand without them.
+  ///
+  /// - Returns: The violations of all of them.
+  private mutating func refuse(_ violations: [Violation]) throws -> [Violation] {
     var all: [Violation] = []
+    var found = violations
     while !found.isEmpty {
       all += found
       let refused = Set(found.map(\.edit))
       for edit in refused { refuse(edit) }
-      found = try violations(refused).filter { !$0.isUnseen }
+      found = try self.violations(refused).filter { !$0.isUnseen }
     }
-    return .refused(objections(all))
+    return all
+  }
+
+  /// The edits that take a unique value that an earlier edit of the commit takes. No stored record keeps it: then none
+  /// of them would stand.
+  private func rivals() -> [Violation] {
+    makers.lazy.filter { $0.value.count > 1 && isUnique($0.key) }.flatMap { claim, makers in
+      standing(makers).dropFirst().map { Violation(edit: $0, reason: .taken, isUnseen: false) }
+    }
+  }
+
+  /// True if at most one record may make a claim.
+  private func isUnique(_ claim: SpaceClaim) -> Bool {
+    switch rules[claim.rule]?.kind {
+    case .unique: true
+    case .index: !claim.value.isEmpty
+    case .reference, .keyReference, nil: false
+    }
   }
 
   /// One objection to each edit, in the order of the commit: the first one found.
@@ -116,9 +144,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
         let own = claim.side == .stated ? claim : claim.on(.own)
         guard let rule = rules[claim.rule], seen.insert(own).inserted else { continue }
         switch rule.kind {
-        case .unique: violations.taken += try doubles(of: own)
-        case .index where claim.value.isEmpty: break
-        case .index: violations.taken += try doubles(of: own)
+        case .unique, .index: if isUnique(own) { violations.taken += try doubles(of: own) }
         case .reference(let parent), .keyReference(let parent):
           let missing = try orphans(of: own, rule.kind, parent)
           violations.missing += missing.children
@@ -129,10 +155,15 @@ struct SpaceJudgement<Stored: StoredClaims> {
     return violations.taken + violations.missing + violations.needed
   }
 
-  /// The edits that take a unique value that another record holds.
+  /// The edits that take a unique value that a stored record keeps; of several that take one from which its record has
+  /// gone, those whose own record changed after the base.
   private mutating func doubles(of claim: SpaceClaim) throws -> [Violation] {
     let makers = standing(makers[claim])
-    guard !makers.isEmpty, try makers.count > 1 || remains(claim) else { return [] }
+    guard !makers.isEmpty else { return [] }
+    guard try remains(claim) else {
+      return makers.count == 1
+        ? [] : makers.map { violation($0, .taken, false) }.filter(\.isUnseen)
+    }
     let isNew = try hasNewHolder(claim)
     return makers.map { violation($0, .taken, isNew) }
   }
