@@ -6,6 +6,8 @@ import TandemSync
 struct TableConstraint: Hashable {
   let table: String
   let constraint: SpaceConstraint
+
+  fileprivate var isReference: Bool { if case .reference = constraint { true } else { false } }
 }
 
 /// The rules that span records, in a naive form: each compares all records with each other.
@@ -125,8 +127,6 @@ extension SpaceModel {
     let key: SyncKey
     let reason: SyncObjection.Reason
     let isUnseen: Bool
-    /// True if it takes a unique value that an earlier change of the commit takes, and no other record has.
-    var isLater = false
   }
 
   /// The verdict of the constraints on a commit to which nothing else objects.
@@ -135,16 +135,45 @@ extension SpaceModel {
     var found = violations(of: commit.changes, base)
     let unseen = found.filter(\.isUnseen)
     guard unseen.isEmpty else { return .conflict(objections(unseen, commit)) }
-    guard !found.isEmpty else { return .accepted }
     var all: [Violation] = []
     var rest = commit.changes
-    while !found.isEmpty {
-      let certain = found.filter { !$0.isLater }
-      all += certain.isEmpty ? found : certain
-      rest.removeAll { change in all.contains { $0.key == change.key } }
+    var isLast = false
+    while true {
+      all += found
+      rest.removeAll { change in found.contains { $0.key == change.key } }
       found = violations(of: rest, base).filter { !$0.isUnseen }
+      if found.isEmpty, !isLast {
+        isLast = true
+        found = rivals(in: rest, base)
+      }
+      if found.isEmpty { break }
     }
-    return .refused(objections(all, commit))
+    return all.isEmpty ? .accepted : .refused(objections(all, commit))
+  }
+
+  /// The changes that take a unique value that an earlier one takes.
+  private func rivals(in changes: [SyncChange], _ base: Int) -> [Violation] {
+    let (keys, next) = made(by: changes, base)
+    let (old, new) = (records, next.records)
+    return keys.indices.filter { place in
+      constraints.contains { entry in
+        guard !entry.isReference else { return false }
+        let own = value(entry, keys[place], new)
+        guard !areEqual(value(entry, keys[place], old), own, entry) else { return false }
+        return keys[..<place].contains { areEqual(value(entry, $0, new), own, entry) }
+      }
+    }.map { Violation(key: keys[$0], reason: .taken, isUnseen: false) }
+  }
+
+  /// The records that changes make or remove, and the model afterwards.
+  private func made(
+    by changes: [SyncChange], _ base: Int
+  ) -> (keys: [SyncKey], model: SpaceModel) {
+    let commit = SyncCommit(
+      replica: SyncToken(bits: 0), sequence: 1, id: SyncToken(bits: 0),
+      base: SpaceRevision(epoch: SyncToken(bits: 0), version: base, mark: 0), changes: changes)
+    var next = self
+    return (next.apply(commit, as: .max), next)
   }
 
   private func objections(_ violations: [Violation], _ commit: SyncCommit) -> [SyncObjection] {
@@ -156,11 +185,7 @@ extension SpaceModel {
   }
 
   private func violations(of changes: [SyncChange], _ base: Int) -> [Violation] {
-    let commit = SyncCommit(
-      replica: SyncToken(bits: 0), sequence: 1, id: SyncToken(bits: 0),
-      base: SpaceRevision(epoch: SyncToken(bits: 0), version: base, mark: 0), changes: changes)
-    var next = self
-    let keys = next.apply(commit, as: .max)
+    let (keys, next) = made(by: changes, base)
     let (old, new) = (records, next.records)
     var violations: [SyncObjection.Reason: [Violation]] = [:]
     func isNew(_ key: SyncKey) -> Bool { states[key]?.last?.version ?? 0 > base }
@@ -188,13 +213,10 @@ extension SpaceModel {
           let others = new.keys.filter {
             $0 != key && areEqual(value(entry, $0, new), after, entry)
           }
-          let stored = holders(after)
-          if !isFresh || others.isEmpty { break }
-          if !stored.isEmpty || isNew(key) || others.contains(where: isNew) {
-            note(key, .taken, stored.isEmpty ? others : stored)
-          } else if changes.first(where: { others.contains($0.key) || $0.key == key })?.key != key {
-            violations[.taken, default: []].append(
-              Violation(key: key, reason: .taken, isUnseen: false, isLater: true))
+          let holders = holders(after)
+          // Without a holder, only a record that the replica has not seen is named here.
+          if isFresh, !others.isEmpty, !holders.isEmpty || isNew(key) {
+            note(key, .taken, holders)
           }
         case .reference(let children, to: let table, _):
           let parents = isFresh ? parents(entry, children, after, table.text) : []

@@ -23,13 +23,15 @@ protocol StoredClaims {
 ///
 /// | broken if | objections |
 /// |---|---|
-/// | two records hold a unique value | each change that takes the value (`taken`), but for the first one if no other record holds it |
+/// | two records hold a unique value, one of them as it is stored | each change that takes the value (`taken`) |
+/// | two changes take a unique value | all but the first one of the commit (`taken`) |
 /// | records need a value that none offers | each change that needs it anew (`missingParent`), and each that took it away (`needed`) |
 /// | a change needs a number that SQLite chose, and another replica made that record after the base | the change (`missingParent`): it cannot mean this record |
 ///
 /// An objection is a conflict if the record itself, or the other record that is in its way, changed after the base:
 /// the replica has not seen that. If there is none of these, all objections together refuse the commit, and so do
-/// those to changes that cannot stand without the refused ones.
+/// those to changes that cannot stand without the refused ones. Changes that take one value are looked at last, so that
+/// the first one of those that stand is the first.
 ///
 /// - Complexity: O(*n*) lookups in the number of claims that the commit adds or takes away. Only a commit with an
 ///   objection reads all records that need a value.
@@ -52,8 +54,6 @@ struct SpaceJudgement<Stored: StoredClaims> {
   private var isRefused: [Bool]
   /// Whether a stored record still makes the claim after the commit.
   private var remains: [SpaceClaim: Bool] = [:]
-  /// The unique values that several changes take and no other record holds.
-  private var contested: Set<SpaceClaim> = []
 
   /// The judgement of edits whose base is a version.
   init(
@@ -75,27 +75,43 @@ struct SpaceJudgement<Stored: StoredClaims> {
 
   /// The objections to the commit; `nil` if there are none.
   mutating func verdict() throws -> SpaceLedger.Verdict? {
-    var found = try violations(changes.indices)
-    guard !found.isEmpty || !contested.isEmpty else { return nil }
+    let found = try violations(changes.indices)
     let unseen = found.filter(\.isUnseen)
     guard unseen.isEmpty else { return .conflict(objections(unseen)) }
+    var all = try refuse(found)
+    all += try refuse(rivals())
+    return all.isEmpty ? nil : .refused(objections(all))
+  }
+
+  /// Refuses edits, and then those that cannot stand without them.
+  ///
+  /// - Returns: The violations of all of them.
+  private mutating func refuse(_ violations: [Violation]) throws -> [Violation] {
     var all: [Violation] = []
-    while true {
-      // Who gets a contested value is known only when the changes that cannot stand are out.
-      if found.isEmpty { found = losers() }
-      if found.isEmpty { return .refused(objections(all)) }
+    var found = violations
+    while !found.isEmpty {
       all += found
       let refused = Set(found.map(\.edit))
       for edit in refused { refuse(edit) }
-      found = try violations(refused).filter { !$0.isUnseen }
+      found = try self.violations(refused).filter { !$0.isUnseen }
+    }
+    return all
+  }
+
+  /// The edits that take a unique value that an earlier edit of the commit takes. No stored record keeps it: then none
+  /// of them would stand.
+  private func rivals() -> [Violation] {
+    makers.lazy.filter { $0.value.count > 1 && isUnique($0.key) }.flatMap { claim, makers in
+      standing(makers).dropFirst().map { Violation(edit: $0, reason: .taken, isUnseen: false) }
     }
   }
 
-  /// The changes that take a contested value, but for the first one of each.
-  private mutating func losers() -> [Violation] {
-    defer { contested = [] }
-    return contested.flatMap { claim in
-      standing(makers[claim]).dropFirst().map { violation($0, .taken, false) }
+  /// True if at most one record may make a claim.
+  private func isUnique(_ claim: SpaceClaim) -> Bool {
+    switch rules[claim.rule]?.kind {
+    case .unique: true
+    case .index: !claim.value.isEmpty
+    case .reference, .keyReference, nil: false
     }
   }
 
@@ -128,9 +144,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
         let own = claim.side == .stated ? claim : claim.on(.own)
         guard let rule = rules[claim.rule], seen.insert(own).inserted else { continue }
         switch rule.kind {
-        case .unique: violations.taken += try doubles(of: own)
-        case .index where claim.value.isEmpty: break
-        case .index: violations.taken += try doubles(of: own)
+        case .unique, .index: if isUnique(own) { violations.taken += try doubles(of: own) }
         case .reference(let parent), .keyReference(let parent):
           let missing = try orphans(of: own, rule.kind, parent)
           violations.missing += missing.children
@@ -141,16 +155,17 @@ struct SpaceJudgement<Stored: StoredClaims> {
     return violations.taken + violations.missing + violations.needed
   }
 
-  /// The edits that take a unique value that another record holds.
+  /// The edits that take a unique value that a stored record keeps; of several that take one from which its record has
+  /// gone, those whose own record changed after the base.
   private mutating func doubles(of claim: SpaceClaim) throws -> [Violation] {
     let makers = standing(makers[claim])
-    guard !makers.isEmpty, try makers.count > 1 || remains(claim) else { return [] }
-    if try remains(claim) {
-      let isNew = try hasNewHolder(claim)
-      return makers.map { violation($0, .taken, isNew) }
+    guard !makers.isEmpty else { return [] }
+    guard try remains(claim) else {
+      return makers.count == 1
+        ? [] : makers.map { violation($0, .taken, false) }.filter(\.isUnseen)
     }
-    contested.insert(claim)
-    return makers.contains(where: hasNewRecord) ? makers.map { violation($0, .taken, true) } : []
+    let isNew = try hasNewHolder(claim)
+    return makers.map { violation($0, .taken, isNew) }
   }
 
   /// The edits that need a value that no record offers any more, and those that took it away from records that need
@@ -161,7 +176,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
     let children = standing(makers[claim])
     let offer = claim.on(.offer)
     if try !children.isEmpty && isUnknown(offer, kind, parent) {
-      return (children.map { violation($0, .missingParent, true) }, [])
+      return (children.map { Violation(edit: $0, reason: .missingParent, isUnseen: true) }, [])
     }
     let parents = standing(takers[offer])
     guard !children.isEmpty || !parents.isEmpty, standing(makers[offer]).isEmpty,
@@ -194,11 +209,9 @@ struct SpaceJudgement<Stored: StoredClaims> {
   private func violation(
     _ edit: Int, _ reason: SyncObjection.Reason, _ isOtherNew: Bool
   ) -> Violation {
-    Violation(edit: edit, reason: reason, isUnseen: isOtherNew || hasNewRecord(edit))
+    Violation(
+      edit: edit, reason: reason, isUnseen: isOtherNew || edits[edit].old?.version ?? 0 > base)
   }
-
-  /// True if the record of an edit changed after the base.
-  private func hasNewRecord(_ edit: Int) -> Bool { edits[edit].old?.version ?? 0 > base }
 
   /// The edits that have not been refused.
   private func standing(_ edits: [Int]?) -> [Int] { edits?.filter { !isRefused[$0] } ?? [] }

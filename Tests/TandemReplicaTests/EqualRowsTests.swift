@@ -46,20 +46,6 @@ struct EqualRowsTests {
     try replica.read { try $0.keptEdits(.rejected) }.map(\.reason)
   }
 
-  @Test("Of two rows with one value in a copy without the rule, the first one reaches the others")
-  func doubles() throws {
-    let replicas = try replicas(1, ["CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT UNIQUE)"], "t")
-    let loose = try TestReplica(
-      seed: 9, ["CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT)"], tables: [AttachedTable("t")],
-      space: space)
-    try converge(replicas + [loose], space)
-    try loose.execute("INSERT INTO t VALUES ('b', 'x'), ('a', 'x')")
-    try converge(replicas + [loose], space)
-    try expectEqualFiles(replicas + [loose], "t")
-    #expect(try loose.rows("SELECT id FROM t") == [["a"]])
-    #expect(try loose.read { try $0.keptEdits(.rejected) }.map(\.key.id) == [["b"]])
-  }
-
   @Test("Two copies insert one unique value while neither reaches the space")
   func unique() throws {
     let replicas = try replicas(

@@ -71,6 +71,24 @@ struct ReplicaConstraintTests {
     #expect(try replicas.flatMap { try $0.read { try $0.keptEdits(.rejected) } }.isEmpty)
   }
 
+  @Test("A copy without the index sends two rows of one value: one arrives, the other is kept")
+  func rivalsOfOneCopy() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT, name TEXT"
+    let replicas = [
+      try TestReplica(
+        seed: 1, [schema + ", UNIQUE (mail))"], tables: [AttachedTable("t")], space: space),
+      try TestReplica(seed: 2, [schema + ")"], tables: [AttachedTable("t")], space: space),
+    ]
+    try converge(replicas, space)
+    try replicas[1].execute("INSERT INTO t VALUES ('b', 'x@y', 'B'), ('a', 'x@y', 'A')")
+    try converge(replicas, space)
+    let names = try replicas[0].rows("SELECT name FROM t")
+    #expect(names.count == 1)
+    try expectEqualRows(replicas, "SELECT name FROM t", names)
+    let kept = try replicas[1].rejectedContents().map { $0?["name"] }
+    #expect(Set(kept + [names.first?.first]) == ["A", "B"])
+  }
+
   @Test("A local row that takes a value of the space yields, and is noted")
   func localRowYields() throws {
     let replicas = try pair(

@@ -128,30 +128,73 @@ extension SyncOutcome {
       try shop.commit(cat(5, .insert(["mail": "b"])), cat(1, .delete)).brief == "accepted")
   }
 
-  @Test("Of changes that take one value, the first one that can stand gets it")
-  func first() throws {
-    let shop = try Shop(
-      Shop.tables(cat: [Shop.mail, .unique([ComparedColumn("n")])]))
-    let start = try shop.space.head
-    try shop.commit(cat(1, .insert(["mail": "a", "n": 1])))
-    let rows = [
-      cat(2, .insert(["mail": "x", "n": 1])), cat(3, .insert(["mail": "X", "n": 2])),
-      cat(4, .insert(["mail": "x", "n": 3])), item(1, .insert(["cat": 4])),
-    ]
-    #expect(
-      try shop.commit(rows).brief
-        == "refused: cat(2) taken, cat(4) taken, item(1) missingParent")
-    // One of them has changed since: the replica decides when it has seen that.
-    try shop.commit(cat(5, .insert([:])))
-    let base = try shop.space.head
-    try shop.commit(cat(5, .update(["name": "z"])))
+  @Test("Of several changes that take a unique value, the first one that stands is not refused")
+  func rivals() throws {
+    let shop = try Shop(Shop.tables(cat: [Shop.mail, .unique([ComparedColumn("name")])]))
     #expect(
       try shop.commit(
-        cat(5, .update(["mail": "y"])), cat(6, .insert(["mail": "Y"])), on: base, by: 1
-      ).brief == "conflict: cat(5) taken, cat(6) taken")
+        cat(3, .insert(["mail": "c"])), cat(1, .insert(["mail": "C"])),
+        cat(2, .insert(["mail": "c", "name": "x"])), cat(4, .insert(["name": "x"]))
+      ).brief == "refused: cat(1) taken, cat(2) taken, cat(4) taken")
+    // What refers to one that is refused cannot stand either.
     #expect(
-      try shop.commit(cat(6, .insert(["mail": "a"])), on: start, by: 2).brief
-        == "conflict: cat(6) taken")
+      try shop.commit(
+        item(1, .insert(["cat": 2])), cat(1, .insert(["mail": "a"])),
+        cat(2, .insert(["mail": "a"])), item(2, .insert(["cat": 1]))
+      ).brief == "refused: item(1) missingParent, cat(2) taken")
+    // The first one is refused for something else, or because of another one: the next one stands.
+    try shop.commit(cat(9, .insert(["name": "taken"])))
+    #expect(
+      try shop.commit(
+        cat(1, .insert(["mail": "a", "name": "taken"])), cat(2, .insert(["mail": "a"])),
+        cat(3, .insert(["mail": "a"]))
+      ).brief == "refused: cat(1) taken, cat(3) taken")
+    #expect(
+      try shop.commit(
+        cat(9, .update(["mail": "a", "name": "y"])), cat(1, .insert(["name": "taken"])),
+        cat(2, .insert(["name": "taken"]))
+      ).brief == "refused: cat(2) taken")
+    // A record keeps the value because its change is refused: none of the others stands.
+    try shop.commit(cat(8, .insert(["mail": "m"])), item(9, .insert(["cat": 8])))
+    #expect(
+      try shop.commit(
+        cat(8, .delete), cat(1, .insert(["mail": "m"])), cat(2, .insert(["mail": "m"]))
+      ).brief == "refused: cat(8) needed, cat(1) taken, cat(2) taken")
+    // The first one loses a value of another constraint, so that the space names one edit too many, but never too few.
+    #expect(
+      try shop.commit(
+        cat(1, .insert(["mail": "p"])), cat(2, .insert(["mail": "p", "name": "q"])),
+        cat(3, .insert(["name": "q"]))
+      ).brief == "refused: cat(2) taken, cat(3) taken")
+  }
+
+  @Test("Of changes that take a value, those whose record changed after the base conflict [self]")
+  func newRivals() throws {
+    let shop = try Shop()
+    try shop.commit(cat(1, .insert([:])), cat(2, .insert([:])), cat(3, .insert([:])))
+    let base = try shop.space.head
+    func take(_ ids: FieldValue...) throws -> String {
+      try shop.commit(ids.map { cat($0, .update(["mail": "a"])) }, on: base).brief
+    }
+    #expect(try take(1, 2, 3) == "refused: cat(2) taken, cat(3) taken")
+    try shop.commit(cat(1, .update(["n": 1])), by: 1)
+    #expect(try take(1, 2, 3) == "conflict: cat(1) taken")
+    #expect(try take(2, 1) == "conflict: cat(1) taken")
+    #expect(try take(2, 3) == "refused: cat(3) taken")
+    #expect(try take(1) == "accepted")
+  }
+
+  @Test("Ten thousand changes that take one value are judged in one pass")
+  func manyRivals() throws {
+    let shop = try Shop()
+    let outcome = try shop.commit(
+      (0..<10_000).map { cat(.integer(Int64($0)), .insert(["mail": "a"])) })
+    guard case .refused(let objections) = outcome else {
+      Issue.record("\(outcome.brief)")
+      return
+    }
+    #expect(objections.first?.key.id == [1])
+    #expect(objections.count == SyncLimits.maxObjectionCount)
   }
 
   @Test("A violation of a record that changed after the base is a conflict [self]")
