@@ -65,6 +65,8 @@ struct SimulatedSchema {
     let granularity: ConflictGranularity
     /// True if SQLite chooses the keys. A row has a `mark` of its own from the beginning.
     var isNumbered = false
+    /// True if rows with one code, which copies add under different keys, are one record.
+    var isSame = false
     /// True if the parent is such a table. The column `wanted` has the mark of the row that is referred to.
     var wantsMark = false
 
@@ -98,6 +100,16 @@ struct SimulatedSchema {
       case .text: [.text("k\(number)")]
       case .integer: [.integer(Int64(number))]
       case .composite: [.text("k\(number / 2)"), .integer(Int64(number % 2))]
+      }
+    }
+
+    /// The columns of the rule by which rows are the same.
+    var same: [[String]] {
+      guard isSame else { return [] }
+      return switch codeIndex {
+      case .plain, .nocase: [["code"]]
+      case .pair: [["code", "extra"]]
+      case .partial, .computed, nil: []
       }
     }
 
@@ -165,7 +177,8 @@ struct SimulatedSchema {
           trigger: Int.random(in: 0..<3, using: &random) == 0
             ? Table.Trigger.allCases[(variant + number) % 2] : nil,
           hasNote: (variant + number) % 3 == 0 || hasCode,
-          granularity: Int.random(in: 0..<3, using: &random) == 0 ? .record : .field))
+          granularity: Int.random(in: 0..<3, using: &random) == 0 ? .record : .field,
+          isSame: isConstrained && variant % 4 == 1))
     }
     self.tables = tables
     let rule: MergePolicy<Record>
@@ -284,7 +297,7 @@ struct SimulatedSchema {
   var attachedTables: [AttachedTable] {
     tables.map { table in
       var attached = AttachedTable(
-        table.name, granularity: table.granularity, renumbers: table.isNumbered,
+        table.name, same: table.same, granularity: table.granularity, renumbers: table.isNumbered,
         allowsAssignedKeys: true)
       if table.hasNote { attached.columns = table.synchronizedColumns }
       return attached

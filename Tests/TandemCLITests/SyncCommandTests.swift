@@ -132,7 +132,7 @@ struct SyncCommandTests: ShellSuite {
     #expect(
       json.hasSuffix(
         #".1","pending":0,"conflicts":0,"rejected":0,"tables":[{"name":"note","key":["id"],"#
-          + #""columns":["title","likes"],"policies":{},"pending":0,"nullKeys":0}],"notices":[]}"#
+          + #""columns":["title","likes"],"policies":{},"same":[],"pending":0,"nullKeys":0}],"notices":[]}"#
           + "\n"),
       "\(json)")
     try await shell("sqlite3 b.db \"UPDATE note SET likes = 9 WHERE id = 'plan'\"")
@@ -498,6 +498,14 @@ struct SyncCommandTests: ShellSuite {
     ),
     ("attach a.db --space s --table note --renumber nope", 2, "name the table by --table as well"),
     ("attach a.db --space s --table note --renumber note", 1, "attach it without --renumber"),
+    ("attach a.db --space s --table note --same note", 2, "--same takes a table and the columns"),
+    (
+      "attach a.db --space s --table note --same nope.title", 2, "name the table by --table as well"
+    ),
+    (
+      "attach a.db --space s --table note --same note.title", 1,
+      "no unique constraint on exactly title, so that two rows may have the same values (--same)"
+    ),
     ("alter a.db --begin --end", 2, "give one of"), ("alter a.db --begin", 1, "is not attached"),
     ("alter a.db 'SELECT 1'", 1, "is not attached"),
     ("log", 2, "--space is missing"), ("log --space a.db", 1, "it is another database"),
@@ -539,6 +547,27 @@ struct SyncCommandTests: ShellSuite {
       attached.output.contains(
         #"{"event":"renumbered","table":"t","from":1,"to":3}"#))
     #expect(attached.output.hasSuffix("1|a\n2|b\n3|c\n"))
+  }
+
+  @Test("40 expenses of a category that both copies made become expenses of one category")
+  func same() async throws {
+    let result = try await shell(
+      """
+      for f in a.db b.db; do
+        sqlite3 $f "CREATE TABLE category (id TEXT PRIMARY KEY, name TEXT UNIQUE, color TEXT);
+          CREATE TABLE expense (id TEXT PRIMARY KEY, category TEXT NOT NULL REFERENCES category, amount INTEGER)"
+        $tandem attach -q $f --space trip.space --table category --table expense --same category.name || exit 3
+      done
+      sqlite3 a.db "INSERT INTO category VALUES ('a', 'Food', NULL); INSERT INTO expense VALUES ('a1', 'a', 12)"
+      sqlite3 b.db "INSERT INTO category VALUES ('b', 'Food', 'red');
+        WITH number(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < 40)
+        INSERT INTO expense SELECT 'b' || n, 'b', n FROM number"
+      $tandem sync -q a.db && $tandem sync -q b.db && $tandem sync -q a.db || exit 4
+      sqlite3 a.db "SELECT category, count(*) FROM expense GROUP BY category; SELECT * FROM category"
+      $tandem status b.db --json
+      """)
+    #expect(result.output.hasPrefix("a|41\na|Food|red\n"))
+    #expect(result.output.contains(#""same":[["name"]]"#))
   }
 
   @Test("a mistake changes nothing, and says what to do", arguments: mistakes)

@@ -81,6 +81,11 @@ enum AlterCommand: Command {
           + (try await replica.policies().map {
             "\($0.table).\($0.column) has the policy \($0.policy)"
           })
+          + (try await replica.status().tables.flatMap { table in
+            table.same.map {
+              "\(table.name): rows with one \($0.joined(separator: ", ")) are one record"
+            }
+          })
       }
       let before = try await replica.declarations()
       let notices = try await replica.status().notices

@@ -62,6 +62,17 @@ enum AttachCommand: Command {
         """,
       hint: { PolicyChoice.hint($0) }
     ) { PolicyChoice($0, allowsNone: false) }
+    static let same = ValueOption<TableChoice>(
+      "same", "T.COLUMN[,…]", isRepeatable: true,
+      takes: "a table and the columns of a unique constraint, such as category.name",
+      help: """
+        Rows with the same values in these columns are one
+        record. If two copies add one under different keys, the
+        row of the later one is joined with the other: null
+        fields are filled, and what refers to it follows. The
+        columns need a UNIQUE constraint. May be repeated.
+        """
+    ) { text in TableChoice(text, separator: ".").flatMap { $0.columns == nil ? nil : $0 } }
     static let renumber = ValueOption<String>(
       "renumber", "TABLE", isRepeatable: true,
       help: """
@@ -111,7 +122,7 @@ enum AttachCommand: Command {
     options: [
       Option.space, Option.server, Option.tokenFile, Option.cacert, Option.insecureHTTP,
       Option.table, Option.granularity,
-      Option.policy, Option.renumber, Option.allowAssignedKeys, Option.allowBlindSpots,
+      Option.policy, Option.same, Option.renumber, Option.allowAssignedKeys, Option.allowBlindSpots,
       Option.quiet,
     ],
     examples: [
@@ -120,6 +131,8 @@ enum AttachCommand: Command {
         + "--policy likes=counter",
       "tandem attach notes.db --space shared.space --table note --table address "
         + "--granularity address=record",
+      "tandem attach money.db --space shared.space --table category --table expense "
+        + "--same category.name",
       "tandem attach notes.db --server https://sync.example.org --space notes --token-file token "
         + "--table note",
       "tandem attach notes.db --space moved/shared.space",
@@ -228,6 +241,10 @@ enum AttachCommand: Command {
     where !choices.contains(where: { $0.name.isSameSQLName(as: choice.table) }) {
       throw arguments.error("--granularity \(choice.table): name the table by --table as well")
     }
+    let same = arguments.all(Option.same)
+    for rule in same where !choices.contains(where: { $0.name.isSameSQLName(as: rule.name) }) {
+      throw arguments.error("--same \(rule.name): name the table by --table as well")
+    }
     let renumbered = arguments.all(Option.renumber)
     for name in renumbered where !choices.contains(where: { $0.name.isSameSQLName(as: name) }) {
       throw arguments.error("--renumber \(name): name the table by --table as well")
@@ -235,6 +252,7 @@ enum AttachCommand: Command {
     var tables = choices.map { choice in
       AttachedTable(
         choice.name, columns: choice.columns,
+        same: same.filter { $0.name.isSameSQLName(as: choice.name) }.compactMap(\.columns),
         granularity: granularities.last { $0.table.isSameSQLName(as: choice.name) }?.granularity
           ?? .field,
         renumbers: renumbered.contains(where: choice.name.isSameSQLName),
@@ -265,9 +283,9 @@ extension AttachCommand {
     let columns: [String]?
 
     /// Names with a colon or a comma are in double quotes, in which a double quote is doubled.
-    init?(_ text: String) {
+    init?(_ text: String, separator: Character = ":") {
       var rest = Substring(text)
-      guard let name = TableChoice.name(before: ":", in: &rest) else { return nil }
+      guard let name = TableChoice.name(before: separator, in: &rest) else { return nil }
       self.name = name
       guard rest.popFirst() != nil else {
         columns = nil

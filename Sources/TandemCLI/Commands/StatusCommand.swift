@@ -11,7 +11,8 @@ enum StatusCommand: Command {
       "replica":ID,"space":NAME,"revision":"EPOCH.VERSION",
       "pending":N,"conflicts":N,"rejected":N,
       "tables":[{"name":T,"key":[COLUMN],"columns":[COLUMN],
-      "policies":{COLUMN:POLICY},"pending":N,"nullKeys":N}],
+      "policies":{COLUMN:POLICY},"same":[[COLUMN]],
+      "pending":N,"nullKeys":N}],
       "notices":[TEXT]},
       and "reason":TEXT if it is blocked. The revision is null
       before the first synchronization.
@@ -93,6 +94,7 @@ extension ReplicaStatus {
                 for (column, policy) in table.sortedPolicies { json.field(column, policy.rawValue) }
               }
             }
+            json.field("same", table.same)
             json.field("pending", table.pendingCount)
             json.field("nullKeys", table.nullKeyCount)
           }
@@ -117,6 +119,7 @@ extension ReplicaStatus {
             ? ""
             : "; policies "
               + table.sortedPolicies.map { "\($0)=\($1.rawValue)" }.joined(separator: ", "))
+          + table.same.map { "; same by \($0.joined(separator: ", "))" }.joined()
           + (table.nullKeyCount == 0
             ? ""
             : "; \(Quantity.count(table.nullKeyCount, "row")) not synchronized, with a NULL key")

@@ -22,6 +22,7 @@ enum LibraryNames {
     "directory": MirrorCommand.Option.into,
     "granularity": AttachCommand.Option.granularity,
     "renumbers": AttachCommand.Option.renumber,
+    "same": AttachCommand.Option.same,
     "allowsAssignedKeys": AttachCommand.Option.allowAssignedKeys,
     "allowsBlindSpots": AttachCommand.Option.allowBlindSpots,
     "allowsInsecureHTTP": AttachCommand.Option.insecureHTTP,

@@ -126,12 +126,15 @@ extension ReplicaTables {
   ///
   /// Call it while the former version of the row is there, and before the row is deleted: columns
   /// that are not synchronized are kept with it.
+  ///
+  /// - Returns: The number of the kept edit.
   func reject(
     _ key: SyncKey, _ reason: String, _ content: Record?, from base: Record?, others: Record? = nil
-  ) throws {
+  ) throws -> KeptEdit.ID {
     let others =
       try others ?? schema().table(named: key.table).flatMap { try otherValues($0, key.id) }
     try note(.edit, key, reason, base: base, local: content, others: others)
+    return try connection.integer("SELECT last_kept FROM tandem_state") ?? 0
   }
 
   /// Notes an edit that is still in its row and cannot be sent.

@@ -34,7 +34,7 @@ extension ReplicaTables {
       for edit in edits { try join(edit) }
       return edits.count
     }
-    return try joinAll(edits)
+    return try joinAll(edits.map(\.id))
   }
 
   /// Makes open edits again: the local versions of conflicts, all or none of them, and those of the rejected changes
@@ -241,16 +241,22 @@ extension ReplicaTables {
       // Rows that move by one place each are free of each other in one direction.
       waiting = refused.reversed().map(\.resolution)
     }
-    if let firstViolation {
-      let violation = try all.first(where: leavesOpenReference) ?? firstViolation
+    // In a step of a synchronization, SQLite does not check them.
+    let isViolation = firstViolation != nil || !connection.enforcesForeignKeys
+    if isViolation,
+      let violation = try all.first(where: {
+        try leavesOpenReference($0.table, $0.edit.key.id, former: $0.former)
+      }) ?? firstViolation
+    {
       throw refusalOfReference(violation.edit.key).naming(violation.edit, if: namesEdits)
     }
   }
 
-  /// True if a resolution made a row refer to one that is not there, or took away a row that others refer to.
-  private func leavesOpenReference(_ resolution: EditResolution) throws -> Bool {
-    let (table, key) = (resolution.table, resolution.edit.key.id)
-    let (former, present) = (resolution.former, try row(table, key).present)
+  /// True if a change made a row refer to one that is not there, or took away a row that others refer to.
+  func leavesOpenReference(
+    _ table: ReplicaTable, _ key: [FieldValue], former: Record?
+  ) throws -> Bool {
+    let present = try row(table, key).present
     return try schema().foreignKeys.contains { foreignKey in
       if foreignKey.attachedChild === table, let present,
         foreignKey.reference(of: present, key) != nil,

@@ -5,11 +5,26 @@ internal import TandemSync
 
 /// Rows that two copies made under different keys and that are one record, such as a category of one name.
 extension ReplicaTables {
+  /// Joins the insertions that a step has just taken out of their rows with the records of the space that have their
+  /// unique values, if the file declares these values to mean the same record. Nobody has seen the kept edits yet.
+  ///
+  /// - Parameter edits: Insertions that the space never had.
+  /// - Returns: The number of rows.
+  func joinSame(_ edits: [KeptEdit.ID]) throws -> Int {
+    guard !edits.isEmpty else { return 0 }
+    let rules = try sameRules()
+    // Without triggers, nothing would note the edits that this makes.
+    guard !rules.isEmpty, try !foreignTriggers().areUnreadable else { return 0 }
+    return try withoutSilencedTriggers { try joinAll(edits, by: rules) }
+  }
+
   /// Joins all rows that can be joined. What refers to one of them may be joined in turn.
   ///
+  /// - Parameter rules: The columns of which one set has to have the other row's values; `nil` for any.
   /// - Returns: The number of rows.
-  func joinAll(_ edits: [KeptEdit]) throws -> Int {
-    var waiting = edits.map(\.id)
+  func joinAll(_ edits: [KeptEdit.ID], by rules: SameRules? = nil) throws -> Int {
+    var followers = try Followers(of: schema(), keptEdits(.rejected))
+    var waiting = edits
     var count = 0
     while true {
       var left: [KeptEdit.ID] = []
@@ -17,11 +32,9 @@ extension ReplicaTables {
         // The one before may have changed it, or made it again.
         guard let edit = try keptEdits(.one(id)).first else { continue }
         do {
-          try connection.savepoint { try join(edit) }
+          try connection.savepoint { try join(edit, by: rules, &followers) }
           count += 1
-        } catch let error as ReplicaError
-          where [.unknownEdit, .constraint].contains(error.code) && connection.isInTransaction
-        {
+        } catch let error where connection.isInTransaction && error.isRefusal {
           left.append(edit.id)
         }
       }
@@ -30,11 +43,19 @@ extension ReplicaTables {
     }
   }
 
+  /// Joins a row that was added here with the one that has its unique values, whichever these are.
+  func join(_ edit: KeptEdit) throws {
+    var followers = try Followers(of: schema(), keptEdits(.rejected))
+    try join(edit, by: nil, &followers)
+  }
+
   /// Joins a row that was added here with the one that has its unique values.
   ///
   /// - Throws: ``ReplicaError`` with code `unknownEdit` if it was not added here; with code `constraint` if no other
   ///   row, or more than one, has its unique values, or if the space does not know that one yet.
-  func join(_ edit: KeptEdit) throws {
+  private func join(
+    _ edit: KeptEdit, by rules: SameRules?, _ followers: inout Followers
+  ) throws {
     guard edit.kind == .edit, edit.base == nil, let local = edit.local,
       let table = try schema().table(named: edit.table)
     else {
@@ -42,11 +63,14 @@ extension ReplicaTables {
         .unknownEdit,
         "\(edit.label) is not a row that was added here and was refused: choose another version")
     }
-    try join(edit, local, into: table.syncKey(try holder(of: edit, local, in: table)), table)
+    let key = try holder(
+      of: edit, local, in: table, by: rules.map { $0[FieldName(table.name)] ?? [] })
+    try join(edit, local, into: table.syncKey(key), table, &followers)
   }
 
   private func join(
-    _ edit: KeptEdit, _ local: Record, into key: SyncKey, _ table: ReplicaTable
+    _ edit: KeptEdit, _ local: Record, into key: SyncKey, _ table: ReplicaTable,
+    _ followers: inout Followers
   ) throws {
     let row = try row(table, key.id)
     guard let present = row.local else {
@@ -72,7 +96,7 @@ extension ReplicaTables {
     }
     try checkIsWritten(content, over: row.row, table, key)
     try restore(edit.others, table, key.id, isNew: false)
-    if connection.violatesDeferredKeys { throw refusalOfReference(key) }
+    if try leavesOpenReference(table, key.id, former: present) { throw refusalOfReference(key) }
     if !differing.isEmpty {
       try record(
         .addAdd(local: local, remote: present), .remote, key, fields: differing,
@@ -80,13 +104,17 @@ extension ReplicaTables {
     }
     try forget(keptEdit: edit.id)
     var alone: [KeptEdit] = []
-    for follower in try follow(edit, local, to: filled, key, in: table) {
+    for follower in try follow(edit, local, to: filled, key, in: table, &followers) {
       // A row of this key may be there: then both are one record as well.
       if follower.base == nil, let version = follower.local,
         let child = try schema().table(named: follower.table),
         try !self.row(child, follower.key.id).row.isMissing
       {
-        try join(follower, version, into: follower.key, child)
+        do {
+          try connection.savepoint {
+            try join(follower, version, into: follower.key, child, &followers)
+          }
+        } catch let error where connection.isInTransaction && error.isRefusal {}
       } else {
         alone.append(follower)
       }
@@ -96,9 +124,10 @@ extension ReplicaTables {
 
   /// The key of the row that has the unique values of one that was refused.
   private func holder(
-    of edit: KeptEdit, _ local: Record, in table: ReplicaTable
+    of edit: KeptEdit, _ local: Record, in table: ReplicaTable, by rules: Set<Set<FieldName>>?
   ) throws -> [FieldValue] {
     let declaration = table.declaration
+    var isDeclared = rules == nil
     var holders: [[FieldValue]] = []
     for case .unique(let columns) in try knownTables(schema()).table(named: table.name)?.constraints
       ?? []
@@ -119,6 +148,7 @@ extension ReplicaTables {
           )
         }
         if !holders.contains(key) { holders.append(key) }
+        if let rules, rules.contains(Set(names)) { isDeclared = true }
       }
     }
     for index in try indexClaims(schema()).values[FieldName(table.name)] ?? [] {
@@ -127,7 +157,7 @@ extension ReplicaTables {
         holders.append(key)
       }
     }
-    guard let holder = holders.first else {
+    guard isDeclared, let holder = holders.first else {
       throw ReplicaError(
         .constraint, "\(edit.label): no other row has a unique value of it; retry it")
     }
@@ -142,45 +172,30 @@ extension ReplicaTables {
 
   /// Lets rejected changes that refer to a row refer to another one; returns them.
   private func follow(
-    _ edit: KeptEdit, _ local: Record, to record: Record, _ key: SyncKey, in table: ReplicaTable
+    _ edit: KeptEdit, _ local: Record, to record: Record, _ key: SyncKey, in table: ReplicaTable,
+    _ followers: inout Followers
   ) throws -> [KeptEdit] {
-    var followers: Set<KeptEdit.ID> = []
+    var found: Set<KeptEdit.ID> = []
     for foreignKey in try schema().foreignKeys where foreignKey.parent === table {
       guard let old = foreignKey.values(of: local, edit.key.id),
         let new = foreignKey.values(of: record, key.id), old != new
       else { continue }
       try moveOtherRows(foreignKey, from: old, to: new)
-      guard let child = foreignKey.attachedChild else { continue }
-      for follower in try keptEdits(.rejected)
-      where follower.kind == .edit && UTF8Order.areEqual(follower.table, child.name) {
-        guard var version = follower.local else { continue }
-        var (id, others) = (follower.key.id, follower.others)
-        var isFollower = true
-        for (column, values) in zip(foreignKey.columns, zip(old, new)) {
-          if let place = child.keyNames.firstIndex(where: column.child.isSameSQLName) {
-            isFollower = isFollower && id[place].hasSameStorage(as: values.0)
-            id[place] = values.1
-          } else if let name = child.columnNames.first(where: column.child.isSameSQLName) {
-            isFollower = isFollower && version[name].hasSameStorage(as: values.0)
-            version[field: FieldName(name)] = values.1
-          } else {
-            let name = child.otherColumns.first(where: column.child.isSameSQLName)
-            isFollower = isFollower && name.map { others?[$0] } == values.0
-            if let name { others?[field: FieldName(name)] = values.1 }
-          }
-        }
-        guard isFollower else { continue }
+      for id in followers.edits(foreignKey, old) {
+        guard let follower = try keptEdits(.one(id)).first,
+          let moved = follower.moved(foreignKey, from: old, to: new)
+        else { continue }
         try run(
           "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ?, others = ? WHERE id = ?",
           [
-            .text(child.syncKey(id).idText), .text(version.text),
-            others.map { .text($0.text) } ?? .null, .integer(follower.id),
+            .text(moved.key.idText), .text(moved.local.text),
+            moved.others.map { .text($0.text) } ?? .null, .integer(id),
           ])
-        followers.insert(follower.id)
+        if let follower = try keptEdits(.one(id)).first { followers.insert(follower) }
+        found.insert(id)
       }
     }
-    if followers.isEmpty { return [] }
-    return try keptEdits(.rejected).filter { followers.contains($0.id) }
+    return try found.sorted().flatMap { try keptEdits(.one($0)) }
   }
 
   /// Lets references that are not synchronized follow, unless they lead to a row that is there.
@@ -221,6 +236,84 @@ extension ReplicaTables {
         "SELECT 1 FROM main.\(foreignKey.child.sqlQuoted) WHERE \(condition) LIMIT 1", values
       ).isEmpty
     }?.child
+  }
+}
+
+/// The rejected changes by what they refer to. They may have changed since, so look at each one that is found.
+private struct Followers {
+  private struct Reference: Hashable {
+    let foreignKey: Int
+    let values: [FieldValue]
+  }
+
+  private let foreignKeys: [ForeignKey]
+  private var ids: [Reference: Set<KeptEdit.ID>] = [:]
+
+  init(of schema: ReplicaSchema, _ edits: [KeptEdit]) {
+    foreignKeys = schema.foreignKeys
+    for edit in edits { insert(edit) }
+  }
+
+  mutating func insert(_ edit: KeptEdit) {
+    guard edit.kind == .edit, edit.local != nil else { return }
+    for foreignKey in foreignKeys {
+      guard let values = edit.reference(by: foreignKey) else { continue }
+      ids[Reference(foreignKey: foreignKey.number, values: values), default: []].insert(edit.id)
+    }
+  }
+
+  func edits(_ foreignKey: ForeignKey, _ values: [FieldValue]) -> [KeptEdit.ID] {
+    (ids[Reference(foreignKey: foreignKey.number, values: values)] ?? []).sorted()
+  }
+}
+
+extension KeptEdit {
+  /// The values of its local version in the columns of a foreign key; `nil` if it is of another table, or refers to
+  /// nothing.
+  fileprivate func reference(by foreignKey: ForeignKey) -> [FieldValue]? {
+    guard let child = foreignKey.attachedChild, UTF8Order.areEqual(table, child.name), let local
+    else { return nil }
+    let values = foreignKey.columns.map { column in
+      if let place = child.keyNames.firstIndex(where: column.child.isSameSQLName) {
+        return key.id[place]
+      }
+      if let name = child.columnNames.first(where: column.child.isSameSQLName) {
+        return local[name]
+      }
+      let name = child.otherColumns.first(where: column.child.isSameSQLName)
+      return name.flatMap { others?[$0] } ?? .null
+    }
+    return values.contains(.null) ? nil : values
+  }
+
+  /// The change with a reference to another row; `nil` if it does not refer to the former one.
+  fileprivate func moved(
+    _ foreignKey: ForeignKey, from old: [FieldValue], to new: [FieldValue]
+  ) -> (key: SyncKey, local: Record, others: Record?)? {
+    guard let child = foreignKey.attachedChild, var version = local,
+      reference(by: foreignKey) == old
+    else { return nil }
+    var (id, others) = (key.id, others)
+    for (column, value) in zip(foreignKey.columns, new) {
+      if let place = child.keyNames.firstIndex(where: column.child.isSameSQLName) {
+        id[place] = value
+      } else if let name = child.columnNames.first(where: column.child.isSameSQLName) {
+        version[field: FieldName(name)] = value
+      } else if let name = child.otherColumns.first(where: column.child.isSameSQLName) {
+        others?[field: FieldName(name)] = value
+      }
+    }
+    return (child.syncKey(id), version, others)
+  }
+}
+
+extension Error {
+  /// True if it says that a row cannot be joined with another one.
+  fileprivate var isRefusal: Bool {
+    if let error = self as? ReplicaError {
+      return [.unknownEdit, .constraint, .unsuitable].contains(error.code)
+    }
+    return (self as? DatabaseError)?.forbidsRow ?? false
   }
 }
 

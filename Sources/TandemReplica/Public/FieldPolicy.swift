@@ -138,7 +138,7 @@ extension ReplicaTables {
   /// The names of the columns of each table with a policy, in the order of the table.
   func policyColumns() throws -> [String: [String]] {
     var columns: [String: [String]] = [:]
-    for table in Set(try policies().map(\.table)) {
+    for table in Set(try policies().map(\.table) + storedSameRules().map(\.table)) {
       columns[table] = try connection.schema(ofTable: table)?.columnNames
     }
     return columns
@@ -157,12 +157,16 @@ extension ReplicaTables {
       try run(
         "UPDATE OR REPLACE tandem_policies SET \"column\" = ? WHERE \"table\" = ? AND \"column\" = ?",
         [.text(new[offset]), .text(table), .text(old[offset])])
+      try moveSameRules(of: table, from: old[offset], to: new[offset])
     }
   }
 
   /// The policies that the file keeps, by table and column.
   package func policies() throws -> [(table: String, column: String, policy: String)] {
-    try rows("SELECT \"table\", \"column\", policy FROM tandem_policies ORDER BY 1, 2").map { row in
+    try rows(
+      "SELECT \"table\", \"column\", policy FROM tandem_policies WHERE policy <> ? ORDER BY 1, 2",
+      [.text(Self.samePolicy)]
+    ).map { row in
       guard case .text(let table) = row[0], case .text(let column) = row[1],
         case .text(let policy) = row[2]
       else { throw ReplicaError.damaged("tandem_policies", connection.path) }
@@ -177,10 +181,7 @@ extension ReplicaTables {
   package func storedMerging() throws -> ReplicaMerging {
     try checkIsAttached()
     var merging = ReplicaMerging()
-    for row in try rows("SELECT \"table\", \"column\", policy FROM tandem_policies") {
-      guard case .text(let table) = row[0], case .text(let column) = row[1],
-        case .text(let name) = row[2]
-      else { throw ReplicaError.damaged("tandem_policies", connection.path) }
+    for (table, column, name) in try policies() {
       guard let policy = FieldPolicy(rawValue: name) else {
         throw ReplicaError(
           .schema,

@@ -29,6 +29,8 @@ public struct ReplicaStatus: Hashable, Sendable {
     public let columns: [String]
     /// The rules of columns, by their names.
     public let policies: [String: FieldPolicy]
+    /// The columns whose values mean one record, see ``AttachedTable/same``.
+    public let same: [[String]]
     /// The number of rows that were changed since the last synchronization, or whose change was
     /// sent and has no answer yet. During a change of the schema, these are the rows that differ from
     /// the last synchronization.
@@ -81,7 +83,7 @@ extension ReplicaTables {
         tables: try declarations().map { table in
           ReplicaStatus.Table(
             name: table.name, keyColumns: table.keyColumns, columns: table.columns,
-            policies: policies[table.name] ?? [:],
+            policies: policies[table.name] ?? [:], same: try sameRules(of: table.name),
             pendingCount: (try? pendingCount(table, mayHaveDroppedEdits: false)) ?? 0,
             nullKeyCount: (try? nullKeyCount(table)) ?? 0)
         }, conflictCount: try openCount(.conflicts), rejectedCount: try openCount(.rejected),
@@ -106,7 +108,7 @@ extension ReplicaTables {
       tables: try schemaAsItIs().schema.tables.map { table in
         ReplicaStatus.Table(
           name: table.name, keyColumns: table.keyNames, columns: table.columnNames,
-          policies: policies[table.name] ?? [:],
+          policies: policies[table.name] ?? [:], same: try sameRules(of: table.name),
           pendingCount: try pendingCount(
             table.declaration, among: isPaused ? differingKeys(of: table) : nil,
             mayHaveDroppedEdits: table.mayHaveDroppedEdits),
@@ -120,6 +122,10 @@ extension ReplicaTables {
     try policies().reduce(into: [:]) { policies, entry in
       policies[entry.table, default: [:]][entry.column] = FieldPolicy(rawValue: entry.policy)
     }
+  }
+
+  private func sameRules(of table: String) throws -> [[String]] {
+    try storedSameRules().filter { UTF8Order.areEqual($0.table, table) }.map(\.columns)
   }
 
   /// The policies of columns that a table no longer has.

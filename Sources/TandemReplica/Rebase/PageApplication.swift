@@ -60,6 +60,7 @@ struct PageApplication {
     try end(at: last)
     report.writtenCount = placing.writtenCount + (copied?.writtenCount ?? 0)
     report.rejectedCount = placing.rejectedCount
+    report.refusedInsertions = placing.refusedInsertions
     return report
   }
 

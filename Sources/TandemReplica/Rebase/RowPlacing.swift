@@ -62,6 +62,8 @@ struct RowPlacing {
   private(set) var writtenCount = 0
   /// The number of local edits that were noted in `tandem_kept`.
   private(set) var rejectedCount = 0
+  /// Those of them that are rows which the space never had.
+  private(set) var refusedInsertions: [KeptEdit.ID] = []
 
   /// - Parameter foreignKeys: Those that refer to the synchronized tables.
   init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
@@ -183,10 +185,11 @@ struct RowPlacing {
     let content = placement.row.local ?? placement.result
     let base = placement.row.seenBase
     // A row that the space does not have is written as a whole when it comes back.
-    try tables.reject(
+    let id = try tables.reject(
       placement.syncKey, reason, content,
       from: base.hasSameStorage(as: content) ? nil : base, others: others)
     rejectedCount += 1
+    if base == nil, placement.remote == nil { refusedInsertions.append(id) }
   }
 
   /// Takes note that a row was written, and makes the record of the space its base.

@@ -13,6 +13,10 @@ public struct AttachedTable: Hashable, Sendable {
   /// file keeps them for every program that synchronizes it. A conflict in another column stays
   /// open.
   public var policies: [String: FieldPolicy]
+  /// The columns of unique constraints whose values mean one record, such as `[["name"]]` for categories. If two copies
+  /// add a row of the same values under different keys, the row of the later one is joined with the record of the
+  /// space: see ``KeptEdit/Choice/same``. The file keeps them.
+  public var same: [[String]]
   /// The unit of conflicts: records for a table whose fields must fit each other. All replicas of a
   /// space must choose the same.
   public var granularity: ConflictGranularity
@@ -29,12 +33,13 @@ public struct AttachedTable: Hashable, Sendable {
   /// A table with all columns that can be written, and no allowances.
   public init(
     _ name: String, columns: [String]? = nil, policies: [String: FieldPolicy] = [:],
-    granularity: ConflictGranularity = .field, renumbers: Bool = false,
+    same: [[String]] = [], granularity: ConflictGranularity = .field, renumbers: Bool = false,
     allowsAssignedKeys: Bool = false, allowsBlindSpots: Bool = false
   ) {
     self.name = name
     self.columns = columns
     self.policies = policies
+    self.same = same
     self.granularity = granularity
     self.renumbers = renumbers
     self.allowsAssignedKeys = allowsAssignedKeys
@@ -63,7 +68,11 @@ extension ReplicaTables {
       try connection.checkDefaults(of: table, .unsuitable)
       declarations.append(declaration)
     }
-    return try constrained(declarations)
+    declarations = try constrained(declarations)
+    for (choice, declaration) in zip(choices, declarations) {
+      _ = try choice.sameRules(for: declaration)
+    }
+    return declarations
   }
 
   /// Throws if the file is attached to a space, or is one.
@@ -118,6 +127,11 @@ extension ReplicaTables {
       whole: zip(choices, declarations).filter { $0.0.columns == nil }.map(\.1.name))
     for (declaration, policies) in zip(declarations, policies) {
       for (column, policy) in policies { try insert(policy, column, of: declaration.name) }
+    }
+    for (choice, declaration) in zip(choices, declarations) {
+      for rule in try choice.sameRules(for: declaration) {
+        try insert(same: rule, of: declaration.name)
+      }
     }
     for declaration in declarations {
       try checkNames(beside: declaration.name)

@@ -15,6 +15,8 @@ package struct ReplicaApplyReport: Hashable, Sendable {
   package var openCount = 0
   /// The number of rows that were noted in `tandem_kept`.
   package var rejectedCount = 0
+  /// Those of them that are rows which the space never had, before any is joined with a record of the space.
+  var refusedInsertions: [KeptEdit.ID] = []
   /// The rows that got another number.
   package var renumbered: [RenumberedRow] = []
   /// True if the base is what the space has at the revision. Otherwise another pull is needed.
@@ -140,7 +142,7 @@ extension ReplicaTables {
       if !report.hasEqualDigests, state.pullNeed.trustsUntouchedRows { throw WrongBase() }
       return report
     }
-    let report: ReplicaApplyReport
+    var report: ReplicaApplyReport
     do {
       report = try connection.savepoint {
         try withoutSilencedTriggers {
@@ -149,6 +151,10 @@ extension ReplicaTables {
       }
     } catch is WrongBase {
       return try requireRepair(&state)
+    }
+    let keptCount = try count("tandem_kept WHERE kind = 'edit'")
+    if try joinSame(report.refusedInsertions) > 0 {
+      report.rejectedCount -= keptCount - (try count("tandem_kept WHERE kind = 'edit'"))
     }
     try discardStaged()
     hasAppliedFile = file != nil

@@ -49,9 +49,11 @@ extension ReplicaTables {
         state.pullNeed = .conflict
       }
       try save(state)
-      let reverted = try reverted(objections.filter { !unclaimed.contains($0) }, of: pending)
+      let (reverted, insertions) = try reverted(
+        objections.filter { !unclaimed.contains($0) }, of: pending)
       try takeBack()
       try place(reverted)
+      _ = try joinSame(insertions)
     case .sequence(let last, nil) where try last == pending.sequence && hasWithdrawn():
       // A withdrawn commit may have the sequence. The pull shows it.
       try takeBack()
@@ -227,22 +229,24 @@ extension ReplicaTables {
     try park(rest, key)
   }
 
-  /// Notes refused changes in `tandem_kept`, and returns their rows without them: under the edits
-  /// that were made later.
+  /// Notes refused changes in `tandem_kept`, and returns their rows without them, under the edits that were made
+  /// later, and the kept edits that are rows which the space never had.
   private func reverted(
     _ objections: [SyncObjection], of commit: SyncCommit
-  ) throws -> [RowPlacement] {
+  ) throws -> (rows: [RowPlacement], insertions: [KeptEdit.ID]) {
     let schema = try schema()
     let reasons = Dictionary(
       objections.map { ($0.key, $0.reason) }, uniquingKeysWith: { first, _ in first })
     let known = try knownTables(schema)
     var reverted: [RowPlacement] = []
+    var insertions: [KeptEdit.ID] = []
     try forEachFrozenRecord(of: commit) { key, verbs in
       guard let reason = reasons[key], let table = schema.table(named: key.table) else { return }
       let frozen = try frozen(table, key, verbs)
       let text = try self.reason(
         reason, key, of: table, base: frozen.base, record: frozen.record, known)
-      try reject(key, text, frozen.record, from: frozen.base)
+      let id = try reject(key, text, frozen.record, from: frozen.base)
+      if frozen.base == nil { insertions.append(id) }
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: false)
       let row = try row(table, key.id)
       // A row that no trigger noted since is as it was frozen, unless a program wrote without triggers.
@@ -257,7 +261,7 @@ extension ReplicaTables {
           table: table, key: key.id, row: row, remote: frozen.base, result: merge.result,
           isRejected: true))
     }
-    return reverted
+    return (reverted, insertions)
   }
 
   /// Writes the rows of refused changes. Rows that refer to one that is gone go as well: their former

@@ -20,7 +20,7 @@ package final class DatabaseConnection {
   /// The journal that the first transaction that writes is to establish; `nil` once it has.
   var pendingJournal: DatabaseConfiguration.Journal?
   /// True if the connection enforces foreign keys. Only a write that needs another setting changes it.
-  var enforcesForeignKeys = true
+  package var enforcesForeignKeys = true
   /// The end of the write-ahead log in the snapshot of the open transaction, if it is known.
   var snapshotLogEnd: LogEnd?
   /// True while a read of a database uses the connection, which then writes nothing.

@@ -1,0 +1,247 @@
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSync
+import Testing
+
+@Suite("Rows that two copies made, and that a rule says are one record", .timeLimit(.minutes(1)))
+struct SameRuleTests {
+  private static let schema = [
+    """
+    CREATE TABLE category (id TEXT PRIMARY KEY, name TEXT UNIQUE COLLATE NOCASE, code INTEGER UNIQUE, color TEXT,
+      note TEXT, kind TEXT REFERENCES category)
+    """,
+    "CREATE TABLE expense (id TEXT PRIMARY KEY, category TEXT NOT NULL REFERENCES category, amount INTEGER)",
+  ]
+
+  private func files(
+    _ space: TestSpace, same: [[String]] = [["name"]], more: [String] = []
+  ) throws -> [TestReplica] {
+    let files = try (1...2).map {
+      try TestReplica(
+        seed: $0, Self.schema + more,
+        tables: [AttachedTable("category", same: same), AttachedTable("expense")], space: space)
+    }
+    try converge(files, space)
+    return files
+  }
+
+  private func rejected(_ file: TestReplica) throws -> [KeptEdit] {
+    try file.read { try $0.keptEdits(.rejected) }
+  }
+
+  @Test("40 expenses of a category that both copies made are never away")
+  func expenses() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    try replicas[0].execute(
+      "INSERT INTO category (id, name, note) VALUES ('a', 'Food', 'of a')")
+    try replicas[0].execute("INSERT INTO expense VALUES ('a1', 'a', 1)")
+    try replicas[0].sync(space)
+    try replicas[1].execute(
+      "INSERT INTO category (id, name, color, note) VALUES ('b', 'food', 'red', 'of b')")
+    for number in 1...40 {
+      try replicas[1].execute("INSERT INTO expense VALUES ('b\(number)', 'b', \(number))")
+    }
+    try replicas[1].pull(space)
+    #expect(try rejected(replicas[1]).isEmpty)
+    #expect(try #require(replicas[1].reports.last).rejectedCount == 0)
+    #expect(try replicas[1].rows("SELECT count(*) FROM expense WHERE category = 'a'") == [[41]])
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, name, color, note FROM category", [["a", "Food", "red", "of a"]])
+    try expectEqualRows(
+      replicas, "SELECT count(*), count(DISTINCT category), sum(amount) FROM expense",
+      [[41, 1, 821]])
+    let kept = try #require(try replicas[1].conflicts().first { $0.key.id == ["a"] })
+    #expect(kept.local?["note"] == "of b" && kept.resolution == .remote)
+  }
+
+  @Test("The copy that synchronizes later joins its row, also if another one has no rule")
+  func oneRule() throws {
+    let space = try TestSpace()
+    let replicas = [
+      try TestReplica(
+        seed: 1, Self.schema, tables: [AttachedTable("category"), AttachedTable("expense")],
+        space: space),
+      try TestReplica(
+        seed: 2, Self.schema,
+        tables: [AttachedTable("category", same: [["name"]]), AttachedTable("expense")],
+        space: space),
+    ]
+    try converge(replicas, space)
+    for (replica, id) in zip(replicas, ["a", "b"]) {
+      try replica.execute("INSERT INTO category (id, name) VALUES ('\(id)', 'Food')")
+      try replica.execute("INSERT INTO expense VALUES ('\(id)1', '\(id)', 1)")
+    }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id FROM category", [["a"]])
+    try expectEqualRows(replicas, "SELECT category FROM expense", [["a"], ["a"]])
+    for (replica, id) in zip(replicas, ["c", "d"]) {
+      try replica.execute("INSERT INTO category (id, name) VALUES ('\(id)', 'Rent')")
+    }
+    // Now the copy without a rule is later.
+    try converge(replicas.reversed(), space)
+    try expectEqualRows(replicas, "SELECT id FROM category ORDER BY id", [["a"], ["d"]])
+    #expect(try rejected(replicas[0]).map(\.key.id) == [["c"]])
+    #expect(try rejected(replicas[1]).isEmpty)
+  }
+
+  @Test("A row is not joined if another record has another unique value of it, or no rule names it")
+  func anotherRecord() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    try replicas[0].execute("INSERT INTO category (id, name, code) VALUES ('a', 'Food', 1)")
+    try replicas[0].execute("INSERT INTO category (id, name, code) VALUES ('b', 'Rent', 2)")
+    try replicas[0].sync(space)
+    try replicas[1].execute("INSERT INTO category (id, name, code) VALUES ('c', 'Food', 2)")
+    try replicas[1].execute("INSERT INTO category (id, name, code) VALUES ('d', 'Fuel', 1)")
+    try converge(replicas, space)
+    #expect(Set(try rejected(replicas[1]).map(\.key.id)) == [["c"], ["d"]])
+    try replicas[1].execute("INSERT INTO category (id, name, code) VALUES ('e', 'Tax', 3)")
+    try replicas[0].execute("INSERT INTO category (id, name, code) VALUES ('f', 'Tax', 3)")
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id FROM category ORDER BY id", [["a"], ["b"], ["f"]])
+    #expect(try rejected(replicas[1]).count == 2)
+  }
+
+  @Test("A tree that both copies made becomes one, from its roots to its leaves")
+  func tree() throws {
+    let space = try TestSpace()
+    let schema = [
+      """
+      CREATE TABLE node (id TEXT PRIMARY KEY, parent TEXT REFERENCES node, name TEXT, root TEXT UNIQUE,
+        UNIQUE (parent, name))
+      """
+    ]
+    let replicas = try (1...2).map {
+      try TestReplica(
+        seed: $0, schema,
+        tables: [AttachedTable("node", same: [["name", "parent"], ["root"]])], space: space)
+    }
+    try converge(replicas, space)
+    for (replica, side) in zip(replicas, ["a", "b"]) {
+      // The leaves come first in the order of keys.
+      for (id, parent, name) in [("9", nil, "home"), ("5", "9", "work"), ("1", "5", "todo")]
+        + (side == "a" ? [] : [("0", "5", "mine")])
+      {
+        let root = parent == nil ? "'\(name)'" : "NULL"
+        try replica.execute(
+          """
+          INSERT INTO node VALUES ('\(id)\(side)', \(parent.map { "'\($0)\(side)'" } ?? "NULL"), '\(name)', \(root))
+          """)
+      }
+    }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, parent, name FROM node ORDER BY id",
+      [["0b", "5a", "mine"], ["1a", "5a", "todo"], ["5a", "9a", "work"], ["9a", .null, "home"]])
+    #expect(try rejected(replicas[1]).isEmpty)
+  }
+
+  @Test("Rows with numbers of SQLite are joined after they have got new numbers")
+  func numbers() throws {
+    let space = try TestSpace()
+    let schema = [
+      "CREATE TABLE tag (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, color TEXT)",
+      "CREATE TABLE item (id TEXT PRIMARY KEY, tag INTEGER REFERENCES tag ON DELETE CASCADE)",
+    ]
+    let replicas = try (1...2).map {
+      try TestReplica(
+        seed: $0, schema,
+        withBlindSpots: [
+          AttachedTable("tag", same: [["name"]], renumbers: true), AttachedTable("item"),
+        ], space: space)
+    }
+    try converge(replicas, space)
+    for (replica, names) in zip(replicas, [["x", "y"], ["z", "x", "y"]]) {
+      for (number, name) in names.enumerated() {
+        try replica.execute("INSERT INTO tag (name) VALUES ('\(name)')")
+        try replica.execute(
+          "INSERT INTO item VALUES ('\(name)\(names.count)', \(number + 1))")
+      }
+    }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT i.id, t.name FROM item i JOIN tag t ON t.id = i.tag ORDER BY i.id",
+      [["x2", "x"], ["x3", "x"], ["y2", "y"], ["y3", "y"], ["z3", "z"]])
+    #expect(try rejected(replicas[1]).isEmpty)
+    try expectEqualRows(replicas, "SELECT count(*) FROM tag", [[3]])
+  }
+
+  @Test("A row is not joined if the record would refer to a row that this file cannot have")
+  func missingParent() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    try replicas[0].execute("INSERT INTO category (id, name, code) VALUES ('l', 'Other', 2)")
+    try replicas[0].execute("INSERT INTO category (id, name) VALUES ('a', 'Food')")
+    try replicas[0].sync(space)
+    // Another record has the code of its kind.
+    try replicas[1].execute("INSERT INTO category (id, name, code) VALUES ('k', 'Kind', 2)")
+    try replicas[1].execute("INSERT INTO category (id, name, kind) VALUES ('b', 'Food', 'k')")
+    try converge(replicas, space)
+    for replica in replicas {
+      #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
+    }
+    try expectEqualRows(
+      replicas, "SELECT id, kind FROM category ORDER BY id", [["a", .null], ["l", .null]])
+    #expect(Set(try rejected(replicas[1]).map(\.key.id)) == [["b"], ["k"]])
+  }
+
+  @Test("An edit of a record that the space has is never joined with another record")
+  func knownRecord() throws {
+    let space = try TestSpace()
+    let replicas = try files(space)
+    try replicas[0].execute("INSERT INTO category (id, name) VALUES ('a', 'Food')")
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO category (id, name) VALUES ('b', 'Rent')")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE category SET name = 'Rent', color = 'red'")
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, name, color FROM category ORDER BY id",
+      [["a", "Food", .null], ["b", "Rent", .null]])
+    #expect(try rejected(replicas[1]).count == 1)
+  }
+
+  @Test(
+    "A trigger that writes synchronized columns does not run once more for a row that is joined")
+  func triggers() throws {
+    let space = try TestSpace()
+    let count = """
+      CREATE TRIGGER counted AFTER INSERT ON expense BEGIN
+        UPDATE category SET code = ifnull(code, 0) + 1 WHERE id = new.category; END
+      """
+    let replicas = try files(space, more: [count])
+    for (replica, id) in zip(replicas, ["a", "b"]) {
+      try replica.execute("INSERT INTO category (id, name) VALUES ('\(id)', 'Food')")
+      for number in 1...2 {
+        try replica.execute("INSERT INTO expense VALUES ('\(id)\(number)', '\(id)', 1)")
+      }
+    }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id, code FROM category", [["a", 2]])
+    try expectEqualRows(replicas, "SELECT count(*) FROM expense WHERE category = 'a'", [[4]])
+  }
+
+  @Test("A rule needs a unique constraint on exactly its columns")
+  func unsuitable() throws {
+    let table = """
+      CREATE TABLE t (id TEXT PRIMARY KEY, a TEXT, b TEXT, c TEXT UNIQUE, d TEXT, e TEXT, UNIQUE (a, b))
+      """
+    let index = "CREATE UNIQUE INDEX part ON t (d) WHERE e IS NULL"
+    for rule in [["a"], ["a", "b", "c"], ["a", "missing"], ["c", "c"], ["d"], []] {
+      let error = #expect(throws: ReplicaError.self) {
+        _ = try TestReplica(
+          seed: 1, [table, index], withBlindSpots: [AttachedTable("t", same: [rule])],
+          space: try TestSpace())
+      }
+      #expect(error?.code == .unsuitable && error?.message.contains("UNIQUE") == true)
+    }
+    let replica = try TestReplica(
+      seed: 1, [table, index],
+      withBlindSpots: [AttachedTable("t", same: [["B", "a"], ["c"], ["a", "b"]])],
+      space: try TestSpace())
+    #expect(try replica.read { try $0.status() }.tables[0].same == [["a", "b"], ["c"]])
+  }
+}
