@@ -81,10 +81,16 @@ extension SpaceTables {
   private func knows(_ constraint: SpaceConstraint, of table: SpaceTable) throws -> Bool {
     if table.constraints?.contains(constraint) == true { return true }
     if table.pending.contains(where: { $0.constraint == constraint }) { return true }
-    return try hasConstraints
-      && row(
-        "SELECT 1 FROM rule WHERE tab = ? AND definition = ?",
-        [.text(table.name), .text(definition(constraint))]) != nil
+    guard try hasConstraints else { return false }
+    if constraint.index != nil {
+      // Two indexes are equal if their SQL is, whatever else their declarations say.
+      return try rules("WHERE dropped = 1 AND tab = ?", [.text(table.name)], []).contains {
+        $0.constraint == constraint
+      }
+    }
+    return try row(
+      "SELECT 1 FROM rule WHERE tab = ? AND definition = ?",
+      [.text(table.name), .text(definition(constraint))]) != nil
   }
 
   private func definition(_ constraint: SpaceConstraint) -> String {
