@@ -198,6 +198,8 @@ extension SpaceStatement {
       """
     case .definitions:
       "SELECT definitions FROM tandem.column_definition WHERE space = $1 AND tab = $2"
+    case .forgetDefinitions:
+      "DELETE FROM tandem.column_definition WHERE space = $1 AND tab = $2"
     case .storeDefinitions:
       """
       INSERT INTO tandem.column_definition VALUES ($1, $2, $3)

@@ -213,10 +213,10 @@ extension SpaceModel {
           let others = new.keys.filter {
             $0 != key && areEqual(value(entry, $0, new), after, entry)
           }
-          let holders = holders(after)
+          let stored = holders(after)
           // Without a holder, only a record that the replica has not seen is named here.
-          if isFresh, !others.isEmpty, !holders.isEmpty || isNew(key) {
-            note(key, .taken, holders)
+          if isFresh, !others.isEmpty, !stored.isEmpty || isNew(key) {
+            note(key, .taken, stored)
           }
         case .reference(let children, to: let table, _):
           let parents = isFresh ? parents(entry, children, after, table.text) : []

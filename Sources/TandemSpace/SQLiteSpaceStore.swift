@@ -126,6 +126,11 @@ extension SQLiteSpaceStore {
     try await write(path: path) { try $0.dropConstraint(number) }
   }
 
+  /// Forgets how the columns of a table are defined in the space of a file (``SpaceTables/forgetDefinitions(of:)``).
+  package static func forgetDefinitions(of table: String, path: String) async throws -> String? {
+    try await write(path: path) { try $0.forgetDefinitions(of: table) }
+  }
+
   private static func write<Value: Sendable>(
     path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {

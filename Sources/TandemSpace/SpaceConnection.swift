@@ -248,6 +248,8 @@ package enum SpaceStatement: Int, CaseIterable, Sendable {
   case definitions
   /// : table, definitions
   case storeDefinitions
+  /// : table
+  case forgetDefinitions
   /// → number of bytes
   case definitionByteCount
 }

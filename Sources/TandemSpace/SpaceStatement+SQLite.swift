@@ -120,6 +120,7 @@ extension SpaceStatement {
     case .storeCount: "INSERT OR REPLACE INTO change_count VALUES (?, ?, ?)"
     case .definitions: "SELECT definitions FROM column_definition WHERE tab = ?"
     case .storeDefinitions: "INSERT OR REPLACE INTO column_definition VALUES (?, ?)"
+    case .forgetDefinitions: "DELETE FROM column_definition WHERE tab = ?"
     case .definitionByteCount:
       "SELECT sum(length(CAST(definitions AS BLOB))) FROM column_definition"
     }

@@ -47,8 +47,14 @@ extension SpaceTables {
   private func knows(_ constraint: SpaceConstraint, of table: SpaceTable) throws -> Bool {
     if table.constraints?.contains(constraint) == true { return true }
     if table.pending.contains(where: { $0.constraint == constraint }) { return true }
-    return try connection.has(.constraints)
-      && connection.row(.rule, [.text(table.name), .text(definition(constraint))]) != nil
+    guard try connection.has(.constraints) else { return false }
+    if constraint.index != nil {
+      // Two indexes are equal if their SQL is, whatever else their declarations say.
+      return try rules(.rulesAfter, [.integer(0)], []).contains {
+        $0.table == FieldName(table.name) && $0.constraint == constraint
+      }
+    }
+    return try connection.row(.rule, [.text(table.name), .text(definition(constraint))]) != nil
   }
 
   private func definition(_ constraint: SpaceConstraint) -> String {

@@ -78,6 +78,18 @@ extension SpaceTables {
     }
   }
 
+  /// Forgets how the columns of a table are defined. The next copy that declares the table defines them.
+  ///
+  /// - Returns: The name of the table; `nil` if the space has none of this name.
+  package func forgetDefinitions(of name: String) throws -> String? {
+    let known = try state().tables.first { $0.name.isSameSQLName(as: name) }
+    guard let known else { return nil }
+    if try connection.has(.columnDefinitions) {
+      try connection.run(.forgetDefinitions, [.text(known.name)])
+    }
+    return known.name
+  }
+
   /// A table with the definitions of its columns.
   func defined(_ table: SpaceTable) throws -> SpaceTable {
     var defined = table

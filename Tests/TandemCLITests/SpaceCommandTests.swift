@@ -51,6 +51,11 @@ struct SpaceCommandTests: ShellSuite {
     let unknown = try await shell(
       "$tandem space --space shared.space --drop-constraint 1", status: 1)
     #expect(unknown.error.contains("the space has no constraint 1"))
+    #expect(
+      try await shell("$tandem space --space shared.space --redefine CAT").error
+        == "tandem: shared.space: the next copy that synchronizes defines the columns of cat\n")
+    let none = try await shell("$tandem space --space shared.space --redefine dog", status: 1)
+    #expect(none.error.contains("the space has no table dog"))
     try await shell("$tandem space --space none.space", status: 1)
   }
 

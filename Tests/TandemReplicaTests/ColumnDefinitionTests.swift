@@ -58,7 +58,8 @@ struct ColumnDefinitionTests {
       try notices(try replica("c ANY", strict: "STRICT", seed: 3)) == [
         "the column id of t is TEXT (STRICT) here and TEXT in the space: a value that one of them would alter or "
           + "refuse, such as '01234' in a column of integers, is not written there but stays beside the table "
-          + "(`keptEdits(.rejected)`); give the column one type in all copies"
+          + "(`keptEdits(.rejected)`); declare it alike in all copies; if they all declare it as this file does, an operator of the space "
+          + "forgets how the first one did (`redefine` t)"
       ])
   }
 
@@ -94,7 +95,9 @@ struct ColumnDefinitionTests {
 
   @Test("NOT NULL on one side is named, with what happens to rows without a value")
   func required() throws {
-    let end = "; declare it alike in all copies"
+    let end =
+      "; declare it alike in all copies; if they all declare it as this file does, an operator of the space "
+      + "forgets how the first one did (`redefine` t)"
     #expect(
       try notices("a, b NOT NULL, c DEFAULT 1", "a NOT NULL, b, c NOT NULL DEFAULT 1") == [
         "the column a of t is NOT NULL here and not in the space: a row of another copy without a value stays "
@@ -111,9 +114,11 @@ struct ColumnDefinitionTests {
     #expect(
       try notices("a DEFAULT 0, b", "a DEFAULT '0', b DEFAULT (1)") == [
         "the column a of t has the default '0' here and the default 0 in the space: a row that leaves the column "
-          + "out gets another value in each copy that makes it; declare it alike in all copies",
+          + "out gets another value in each copy that makes it; declare it alike in all copies; if they all declare it as this file does, an operator of the space "
+          + "forgets how the first one did (`redefine` t)",
         "the column b of t has the default 1 here and no default in the space: a row that leaves the column "
-          + "out gets another value in each copy that makes it; declare it alike in all copies",
+          + "out gets another value in each copy that makes it; declare it alike in all copies; if they all declare it as this file does, an operator of the space "
+          + "forgets how the first one did (`redefine` t)",
       ])
   }
 
@@ -122,9 +127,11 @@ struct ColumnDefinitionTests {
     #expect(
       try notices("lo, hi, CHECK (lo <= hi)", "lo, hi CHECK (hi < 9 AND lo > 0)") == [
         "the CHECK (hi < 9 AND lo > 0) of t is not in the space: a row of another copy that breaks it stays beside "
-          + "the table (`keptEdits(.rejected)`); declare it alike in all copies",
+          + "the table (`keptEdits(.rejected)`); declare it alike in all copies; if they all declare it as this file does, an operator of the space "
+          + "forgets how the first one did (`redefine` t)",
         "the CHECK (lo <= hi) of t in the space is not in this file: other copies cannot have a row of this file "
-          + "that breaks it; declare it alike in all copies",
+          + "that breaks it; declare it alike in all copies; if they all declare it as this file does, an operator of the space "
+          + "forgets how the first one did (`redefine` t)",
       ])
   }
 
@@ -153,6 +160,23 @@ struct ColumnDefinitionTests {
     #expect(try notices(replica).count == 2)
     try rebuild("a TEXT, b INT CHECK (b > 0)")
     #expect(try notices(replica) == [])
+  }
+
+  @Test("After all copies have changed a column, the space lets one of them define it again")
+  func redefined() throws {
+    let replicas = try (1...2).map { try replica("a TEXT, b INT", seed: $0) }
+    for replica in replicas {
+      try replica.write { try $0.beginSchemaChange() }
+      try replica.execute("ALTER TABLE t DROP COLUMN a")
+      try replica.execute("ALTER TABLE t ADD COLUMN a INTEGER")
+      try replica.write { try $0.endSchemaChange() }
+    }
+    try converge(replicas, space)
+    #expect(try replicas.map { try notices($0).count } == [1, 1])
+    #expect(try space.redefine("none") == nil)
+    #expect(try space.redefine("T") == "t")
+    try converge(replicas, space)
+    #expect(try replicas.map(notices) == [[], []])
   }
 
   @Test("attach advises to leave out a column that triggers of another table write")

@@ -52,6 +52,11 @@ final class TestSpace {
     try database.write { try SpaceTables($0.connection).forget(before: .max) }
   }
 
+  /// Forgets how the columns of a table are defined.
+  func redefine(_ table: String) throws -> String? {
+    try database.write { try SpaceTables($0.connection).forgetDefinitions(of: table) }
+  }
+
   func startNewHistory() throws {
     try database.write { try SpaceTables($0.connection).startNewHistory(using: &random) }
   }

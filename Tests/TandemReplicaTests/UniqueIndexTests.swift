@@ -111,7 +111,7 @@ struct UniqueIndexTests {
     try race()
     #expect(try ids == ["d", "z"])
     #expect(
-      try reasons(2).sorted().map { $0.prefix { $0 != ";" } } == [
+      try reasons(2).map { $0.prefix { $0 != ";" } }.sorted() == [
         "the space refused it: a unique value of it is that of another record",
         "the space refused it: t 'z' has 'ann', 'x' in the unique index two",
         "the space refused it: t 'z' has 1 in the unique index one",

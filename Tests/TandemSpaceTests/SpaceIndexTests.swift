@@ -165,6 +165,20 @@ final class SpaceIndexTests {
     }
   }
 
+  @Test("An index that was dropped is the same one whatever a copy says about its columns")
+  func dropped() throws {
+    try space.run { space, _ in
+      let number = try #require(try space.rules().first).number
+      #expect(try space.dropConstraint(number) != nil)
+      let same = SpaceIndex(
+        name: "one", sql: Self.sql, columns: Self.index.columns.map { ComparedColumn($0.name) })
+      #expect(try space.declare([Self.table([.index(same)])])[0].constraints == [])
+      let other = SpaceIndex(
+        name: "one", sql: "CREATE UNIQUE INDEX one ON t (upper(a))", columns: same.columns)
+      #expect(try space.declare([Self.table([.index(other)])])[0].constraints == [.index(other)])
+    }
+  }
+
   @Test("A program that knows no constraints gets none, and a space refuses unknown columns")
   func declarations() throws {
     let known = try space.run { space, _ in try space.declare([Self.table(nil)]) }

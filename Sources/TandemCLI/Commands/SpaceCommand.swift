@@ -1,17 +1,22 @@
 import Tandem
 
-/// `tandem space`: shows the tables and constraints of a space, and drops constraints.
+/// `tandem space`: shows the tables and constraints of a space, and drops what copies no longer have.
 enum SpaceCommand: Command {
   /// The options, each declared once.
   enum Option {
     static let dropConstraint = ValueOption(
       "drop-constraint", "NUMBER", in: 1...Int.max,
       help: "Drop the constraint of this number. No copy adds it again.")
+    static let redefine = ValueOption<String>(
+      "redefine", "TABLE",
+      help:
+        "Forget how the columns of this table are defined.\nThe next copy that synchronizes defines them."
+    )
   }
 
   static let specification = CommandSpecification(
     name: "space",
-    summary: "Show the tables of a space and its constraints, or drop one.",
+    summary: "Show the tables of a space and its constraints, or drop what copies no longer have.",
     discussion: """
       Shows the tables of a space with their keys and columns, as the first copy that had them declared
       them. Other copies may declare other types, and their users are told. Below each table are its
@@ -23,13 +28,20 @@ enum SpaceCommand: Command {
       constraint still check it themselves, so that they may be unable to write rows of other copies: change
       their tables first. A server may be using the space.
 
+      --redefine is for a table whose columns all copies have changed: to another type, default, NOT NULL or
+      CHECK. They are shown the differences from the former definitions until the space forgets these. No record
+      changes.
+
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
-    options: [LogCommand.Option.space, LogCommand.Option.data, Option.dropConstraint],
+    options: [
+      LogCommand.Option.space, LogCommand.Option.data, Option.dropConstraint, Option.redefine,
+    ],
     examples: [
       "tandem space --space shared.space",
       "tandem space --space notes --data spaces --drop-constraint 3",
+      "tandem space --space notes --data spaces --redefine note",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -41,6 +53,15 @@ enum SpaceCommand: Command {
           reason: "the space has no constraint \(number); tandem space shows all")
       }
       TandemCLI.report("\(path): dropped in \(rule.table): \(rule.constraint)")
+      return ExitStatus.success
+    }
+    if let name = arguments[Option.redefine] {
+      guard let table = try await SQLiteSpaceStore.forgetDefinitions(of: name, path: path) else {
+        throw FileError(
+          path: path, action: "changed",
+          reason: "the space has no table \(name); tandem space shows all")
+      }
+      TandemCLI.report("\(path): the next copy that synchronizes defines the columns of \(table)")
       return ExitStatus.success
     }
     let space = try await SQLiteSpaceStore.constraints(path: path)

@@ -41,7 +41,8 @@ enum LibraryNames {
     "keptEdits(.conflicts)": "tandem conflicts",
     "AttachedTable.columns": "--table TABLE:COLUMN,COLUMN",
     "endSchemaChange()": "tandem alter DB --end",
-    "dropConstraint": "tandem space --space SPACE --drop-constraint NUMBER",
+    "dropConstraint": "tandem space --drop-constraint NUMBER",
+    "redefine": "tandem space --redefine",
     "rekey": "tandem rekey DB --table TABLE --autoincrement",
   ]
 

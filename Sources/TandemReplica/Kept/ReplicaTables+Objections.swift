@@ -14,39 +14,76 @@ extension ReplicaTables {
     _ reason: SyncObjection.Reason, _ key: SyncKey, of table: ReplicaTable, base: Record?,
     record: Record?, _ known: [SpaceTable]
   ) throws -> String {
+    let found: Explanation?
     let text: String
     switch reason {
     case .taken:
-      text =
-        try holder(key, of: table, record, known) ?? holder(key, of: table, in: record)
-        ?? "a unique value of it is that of another record"
-    case .needed: text = try need(key, of: table, base, known) ?? "other records refer to it"
+      found = try holder(key, of: table, record, known) ?? holder(key, of: table, in: record)
+      text = "a unique value of it is that of another record"
+    case .needed:
+      found = try need(key, of: table, base, known)
+      text = "other records refer to it"
     case .missingParent:
-      text =
-        try missingParent(key, of: table, record, known)
-        ?? "a record that it refers to is not in the space"
+      found = try missingParent(key, of: table, record, known)
+      text = "a record that it refers to is not in the space"
     case .unclaimed:
+      found = nil
       let fault = try indexClaims(schema()).faults[FieldName(table.name)]
       text =
         "the change has to state the record's value in a unique index"
         + (fault.map { ", but \($0)" } ?? "; synchronize with the newest version of Tandem")
-    default: text = reason.rawValue
+    default:
+      found = nil
+      text = reason.rawValue
     }
-    return "the space refused it: \(text)"
+    return try "the space refused it: \(found?.text ?? text)"
+      + undeclared(reason, table.name, known, found?.rule)
+  }
+
+  /// Why a rule refuses a change.
+  private typealias Explanation = (text: String, rule: SpaceConstraint)
+
+  /// The rule that refuses a change, or all rules that may, as far as this file does not declare them, and what to do:
+  /// a rule stays in the space when all copies have dropped it.
+  private func undeclared(
+    _ reason: SyncObjection.Reason, _ table: String, _ known: [SpaceTable], _ rule: SpaceConstraint?
+  ) throws -> String {
+    let own = try declarations()
+    var rules: [String] = []
+    for other in known {
+      let isSame = UTF8Order.areEqual(other.name, table)
+      for constraint in other.constraints ?? [] {
+        let isMeant =
+          switch (reason, constraint) {
+          case (.taken, .unique), (.taken, .index), (.missingParent, .reference): isSame
+          case (.needed, .reference(_, to: let parent, _)): parent == FieldName(table)
+          default: false
+          }
+        if isMeant, rule == nil || rule == constraint, !rules.contains("\(constraint)"),
+          own.table(named: other.name)?.constraints?.contains(constraint) != true
+        {
+          rules.append("\(constraint)")
+        }
+      }
+    }
+    return rules.isEmpty
+      ? ""
+      : "; this file does not declare that \(rules.joined(separator: " or that ")): if no copy does any more, an "
+        + "operator of the space can drop the rule (`dropConstraint`)"
   }
 
   /// The row that has a unique value of a record.
   private func holder(
     _ key: SyncKey, of table: ReplicaTable, _ record: Record?, _ known: [SpaceTable]
-  ) throws -> String? {
-    for case .unique(let columns) in known.table(named: table.name)?.constraints ?? [] {
-      guard let values = table.declaration.values(of: columns.map(\.name), record, key.id),
+  ) throws -> Explanation? {
+    for rule in known.table(named: table.name)?.constraints ?? [] {
+      guard case .unique(let columns) = rule,
+        let values = table.declaration.values(of: columns.map(\.name), record, key.id),
         let other = try keys(of: table.declaration, where: columns, values).first(where: {
           $0 != key.id
         })
       else { continue }
-      return table.name(of: other, with: columns.map(\.name), values)
-        + table.declaration.origin(of: .unique(columns))
+      return (table.name(of: other, with: columns.map(\.name), values), rule)
     }
     return nil
   }
@@ -54,13 +91,14 @@ extension ReplicaTables {
   /// The row that has the values of a record in a unique index, which the table need not have.
   private func holder(
     _ key: SyncKey, of table: ReplicaTable, in record: Record?
-  ) throws -> String? {
+  ) throws -> Explanation? {
     guard let record else { return nil }
     for index in try indexClaims(schema()).values[FieldName(table.name)] ?? [] {
       guard let other = try keys(with: index, of: record, key.id, in: table).first else { continue }
       let values = try index.values(of: key.id, record)
-      return "\(table.name) \(other.sqlText) has \(values.sqlText) in the unique index "
-        + index.index.name + table.declaration.origin(of: .index(index.index))
+      let text =
+        "\(table.name) \(other.sqlText) has \(values.sqlText) in the unique index \(index.index.name)"
+      return (text, .index(index.index))
     }
     return nil
   }
@@ -82,17 +120,16 @@ extension ReplicaTables {
   /// The table whose rows refer to a record.
   private func need(
     _ key: SyncKey, of table: ReplicaTable, _ base: Record?, _ known: [SpaceTable]
-  ) throws -> String? {
-    let own = try declarations()
+  ) throws -> Explanation? {
     for child in known {
-      for case .reference(let names, let parent, let columns) in child.constraints ?? []
-      where parent == FieldName(table.name) && names.allSatisfy(child.synchronizes) {
+      for rule in child.constraints ?? [] {
+        guard case .reference(let names, let parent, let columns) = rule,
+          parent == FieldName(table.name), names.allSatisfy(child.synchronizes)
+        else { continue }
         let values = table.declaration.values(of: columns.map(\.name), base, key.id)
         let compared = zip(names, columns).map { ComparedColumn($0, $1.collation) }
         if let values, try !keys(of: child, where: compared, values).isEmpty {
-          return "rows of \(child.name) refer to it"
-            + (own.table(named: child.name) ?? child).origin(
-              of: .reference(names, to: parent, columns))
+          return ("rows of \(child.name) refer to it", rule)
         }
       }
     }
@@ -102,17 +139,15 @@ extension ReplicaTables {
   /// The values to which a record refers in vain.
   private func missingParent(
     _ key: SyncKey, of table: ReplicaTable, _ record: Record?, _ known: [SpaceTable]
-  ) throws -> String? {
-    for case .reference(let names, let parent, let columns)
-      in known.table(named: table.name)?.constraints ?? []
-    {
-      guard let other = known.table(named: parent.text),
+  ) throws -> Explanation? {
+    for rule in known.table(named: table.name)?.constraints ?? [] {
+      guard case .reference(let names, let parent, let columns) = rule,
+        let other = known.table(named: parent.text),
         columns.allSatisfy({ other.synchronizes($0.name) }),
         let values = table.declaration.values(of: names, record, key.id),
         try keys(of: other, where: columns, values).isEmpty
       else { continue }
-      return "there is no \(other.name) \(values.sqlText)"
-        + table.declaration.origin(of: .reference(names, to: parent, columns))
+      return ("there is no \(other.name) \(values.sqlText)", rule)
     }
     return nil
   }
@@ -142,14 +177,6 @@ extension ReplicaTable {
 }
 
 extension SpaceTable {
-  /// Whose rule it is, if this file does not have it.
-  fileprivate func origin(of constraint: SpaceConstraint) -> String {
-    if constraints?.contains(constraint) ?? false { return "" }
-    return
-      "; another copy has declared this rule, which this file does not have: if no copy has it any more, an "
-      + "operator removes it (`dropConstraint`)"
-  }
-
   /// The values of columns of a record; `nil` if one of them is null or not synchronized.
   func values(
     of names: [FieldName], _ record: Record?, _ key: [FieldValue]

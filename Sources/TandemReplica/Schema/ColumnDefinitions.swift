@@ -2,8 +2,8 @@ internal import TandemRecords
 internal import TandemSQLite
 internal import TandemSync
 
-// Copies may define a column differently. The space keeps how the first copy did, and each file tells its users what
-// differs. Rows that a table cannot have because of it stay beside the table.
+// Copies may define a column differently. The space keeps how the first copy did, until an operator lets another copy
+// define the columns of the table, and each file tells its users what differs. Rows that a table cannot have because of it stay beside the table.
 
 extension TableConstraints {
   /// How the table defines its synchronized columns.
@@ -51,7 +51,11 @@ private struct DefinitionDifference {
     }
   }
 
-  private static let remedy = "declare it alike in all copies"
+  /// What to do. The definition in the space may be that of a schema that no copy has any more.
+  private var remedy: String {
+    "declare it alike in all copies; if they all declare it as this file does, an operator of the space "
+      + "forgets how the first one did (`redefine` \(own.name))"
+  }
 
   var notices: [String] {
     if columns.allSatisfy({ $0.own == $0.other }) { return [] }
@@ -69,7 +73,7 @@ private struct DefinitionDifference {
     return
       "the column \(column.own.name) of \(own.name) is \(column.own.typeText) here and \(column.other.typeText) in "
       + "the space: a value that one of them would alter or refuse, such as '01234' in a column of integers, is not "
-      + "written there but stays beside the table (`keptEdits(.rejected)`); give the column one type in all copies"
+      + "written there but stays beside the table (`keptEdits(.rejected)`); \(remedy)"
   }
 
   private func requirement(_ column: Column) -> String? {
@@ -78,13 +82,13 @@ private struct DefinitionDifference {
     guard column.own.isRequired else {
       return
         "\(start) in the space and not here: other copies cannot have a row of this file without a value; "
-        + Self.remedy
+        + remedy
     }
     let consequence =
       column.own.defaultText == nil
       ? "stays beside the table (`keptEdits(.rejected)`)" : "gets the default here"
     return
-      "\(start) here and not in the space: a row of another copy without a value \(consequence); \(Self.remedy)"
+      "\(start) here and not in the space: a row of another copy without a value \(consequence); \(remedy)"
   }
 
   private func standard(_ column: Column) -> String? {
@@ -94,7 +98,7 @@ private struct DefinitionDifference {
     }
     return
       "the column \(column.own.name) of \(own.name) has \(text(column.own)) here and \(text(column.other)) in the "
-      + "space: a row that leaves the column out gets another value in each copy that makes it; \(Self.remedy)"
+      + "space: a row that leaves the column out gets another value in each copy that makes it; \(remedy)"
   }
 
   /// Each `CHECK` that only one side has, if the other side knows all columns that it names.
@@ -103,11 +107,11 @@ private struct DefinitionDifference {
     let there = other.definitions ?? []
     return missing(from: there, of: here).map {
       "the CHECK (\($0)) of \(own.name) is not in the space: a row of another copy that breaks it stays beside the "
-        + "table (`keptEdits(.rejected)`); \(Self.remedy)"
+        + "table (`keptEdits(.rejected)`); \(remedy)"
     }
       + missing(from: here, of: there).map {
         "the CHECK (\($0)) of \(own.name) in the space is not in this file: other copies cannot have a row of this file "
-          + "that breaks it; \(Self.remedy)"
+          + "that breaks it; \(remedy)"
       }
   }
 

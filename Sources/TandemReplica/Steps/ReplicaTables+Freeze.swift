@@ -60,6 +60,7 @@ extension ReplicaTables {
       return false
     }
     numbers = try storedNumbers(schema)
+    defaults = try spaceDefaults(schema)
     guard try !hasTakenNumbers(schema, numbers) else {
       // The pull gives these rows other numbers.
       try requirePull()
@@ -219,7 +220,9 @@ extension ReplicaTables {
   ) throws -> RowFate {
     let syncKey = row.table.syncKey(key)
     guard var change = try sendableChange(of: row, key, merging, base) else { return .stays }
-    if let first { change.verbs = [.insert(first.withoutNulls)] }
+    if let first {
+      change.verbs = [.insert(first.completed(by: defaults[row.table.name]).withoutNulls)]
+    }
     if change.verbs.isEmpty, row.base != nil, row.unseen == nil, change.result != nil,
       draft.claims.pending.contains(FieldName(row.table.name))
     {
@@ -288,6 +291,7 @@ extension ReplicaTables {
     } else if row.parked?.isDeletion ?? false, let local {
       conflict = RowMerge.Conflict(.editDelete(base: local, local: local), .local)
     }
+    if row.base == nil { local = local?.completed(by: defaults[row.table.name]) }
     let verbs = RowDifference(base: row.base, local: local, merging).verbs
     // Without a change, such as of a row that is gone again, nothing needs a message.
     guard verbs.isEmpty || RecordEncoding.byteCount(of: syncKey) <= SyncLimits.maxKeyByteCount

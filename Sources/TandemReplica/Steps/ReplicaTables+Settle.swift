@@ -164,7 +164,12 @@ extension ReplicaTables {
       let frozen = try frozen(table, key, verbs)
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
       if let record = frozen.record { state.digest.add(key, record, by: hasher) }
-      if try table.mayHaveDroppedEdits || parked(key) != nil {
+      // An insertion may state fields that the table does not have.
+      let isWide =
+        if case .insert(let record)? = verbs.first {
+          record.layout.names.contains { table.layout.offset(of: $0) == nil }
+        } else { false }
+      if try isWide || table.mayHaveDroppedEdits || parked(key) != nil {
         try unpark(row(table, key.id), key, frozen.record)
       }
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
@@ -238,6 +243,7 @@ extension ReplicaTables {
     let reasons = Dictionary(
       objections.map { ($0.key, $0.reason) }, uniquingKeysWith: { first, _ in first })
     let known = try knownTables(schema)
+    let defaults = try spaceDefaults(schema)
     var reverted: [RowPlacement] = []
     var insertions: [KeptEdit.ID] = []
     try forEachFrozenRecord(of: commit) { key, verbs in
@@ -245,16 +251,19 @@ extension ReplicaTables {
       let frozen = try frozen(table, key, verbs)
       let text = try self.reason(
         reason, key, of: table, base: frozen.base, record: frozen.record, known)
-      let id = try reject(key, text, frozen.record, from: frozen.base)
+      // The row never had the fields that its insertion stated in addition.
+      let record =
+        frozen.base == nil ? frozen.record?.removing(defaults[table.name]) : frozen.record
+      let id = try reject(key, text, record, from: frozen.base)
       if frozen.base == nil { insertions.append(id) }
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: false)
       let row = try row(table, key.id)
       // A row that no trigger noted since is as it was frozen, unless a program wrote without triggers.
       // Fields that the table cannot hold are those of the former version.
       let isReadable = row.isTouched || row.parked == nil && !row.isUnreadable
-      let local = isReadable ? row.local : frozen.record
+      let local = isReadable ? row.local : record
       let merge = RowMerge(
-        base: frozen.record, local: local, remote: frozen.base, .field,
+        base: record, local: local, remote: frozen.base, .field,
         TableMerging(record: .editBeatsDelete.then(.keepLocal)))
       reverted.append(
         RowPlacement(

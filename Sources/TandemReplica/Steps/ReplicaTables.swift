@@ -42,6 +42,8 @@ package final class ReplicaTables {
 
   /// The highest numbers that the space has given, by table, while a step makes a commit.
   var numbers: [FieldName: Int64] = [:]
+  /// The fields that insertions state although the tables do not have them, while a step makes a commit.
+  var defaults: [String: Record] = [:]
 
   /// The message of the commit that the last step made, if it has one.
   var frozenMessage: [UInt8]?
