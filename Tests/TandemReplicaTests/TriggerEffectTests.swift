@@ -17,6 +17,52 @@ struct TriggerEffectTests {
     try TestReplica(seed: seed, schema, withBlindSpots: tables, space: space)
   }
 
+  @Test(
+    "A count that a trigger keeps is right for rows that come with their parents, on however many pages",
+    arguments: [1, 2, 100])
+  func countsOfNewParents(pageSize: Int) throws {
+    // The tables of children come first in the order of names.
+    let schema =
+      [
+        "CREATE TABLE c (id TEXT PRIMARY KEY, count INTEGER NOT NULL DEFAULT 0)",
+        "CREATE TABLE b (id TEXT PRIMARY KEY, c TEXT REFERENCES c, count INTEGER NOT NULL DEFAULT 0)",
+        "CREATE TABLE a (id TEXT PRIMARY KEY, b TEXT REFERENCES b)",
+      ]
+      + [("b", "c"), ("a", "b")].flatMap { child, parent in
+        [
+          """
+          CREATE TRIGGER more_\(child) AFTER INSERT ON \(child) BEGIN
+            UPDATE \(parent) SET count = count + 1 WHERE id = new.\(parent); END
+          """,
+          """
+          CREATE TRIGGER less_\(child) AFTER DELETE ON \(child) BEGIN
+            UPDATE \(parent) SET count = count - 1 WHERE id = old.\(parent); END
+          """,
+        ]
+      }
+    let replicas = try (1...2).map { seed in
+      try replica(
+        UInt64(seed), schema, AttachedTable("c", columns: []), AttachedTable("b", columns: ["c"]),
+        AttachedTable("a"))
+    }
+    try converge(replicas, space)
+    replicas[1].maxPageChangeCount = pageSize
+    for sql in [
+      "INSERT INTO c (id) VALUES ('1'), ('2')",
+      "INSERT INTO b (id, c) VALUES ('3', '1'), ('4', '1')",
+      "INSERT INTO a VALUES ('5', '3'), ('6', '3'), ('7', '4')",
+    ] { try replicas[0].execute(sql) }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id, count FROM c ORDER BY id", [["1", 2], ["2", 0]])
+    try expectEqualRows(replicas, "SELECT id, count FROM b ORDER BY id", [["3", 2], ["4", 1]])
+    for sql in ["DELETE FROM a WHERE b = '3'", "DELETE FROM b WHERE id = '3'"] {
+      try replicas[0].execute(sql)
+    }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id, count FROM c ORDER BY id", [["1", 1], ["2", 0]])
+    try expectEqualRows(replicas, "SELECT id, count FROM b ORDER BY id", [["4", 1]])
+  }
+
   /// Two files with orders and lines, and with triggers in the second one, or in both.
   private func orders(_ triggers: [String], inBoth: Bool, linesFirst: Bool) throws -> [TestReplica]
   {

@@ -43,14 +43,22 @@ struct PageApplication {
     let copied = try file.flatMap { try copyRows(of: $0) }
     let pageCount = try tables.stagedPageCount() + (isStaged ? 0 : 1)
     var (number, count) = (0, copied?.received ?? RowCount())
-    func applyPage(_ page: SyncPage) throws {
-      for change in page.changes { try apply(change) }
-      number += 1
-      if copied == nil { count.add(page) }
-      tables.progress(count.progress(.applying, share: Double(number) / Double(pageCount)))
+    // A trigger of the application sees a row after its parent, as when a program writes both.
+    let generations = firesTriggers ? schema.generations : [:]
+    let lastGeneration = generations.values.max() ?? 0
+    for generation in 0...lastGeneration {
+      func applyPage(_ page: SyncPage) throws {
+        for change in page.changes where generations[change.key.table] ?? 0 == generation {
+          try apply(change)
+        }
+        number += 1
+        if copied == nil, generation == 0 { count.add(page) }
+        let share = Double(number) / Double(pageCount * (lastGeneration + 1))
+        tables.progress(count.progress(.applying, share: share))
+      }
+      try tables.forEachStagedPage(in: file, withoutRows: copied != nil, applyPage)
+      if !isStaged { try applyPage(last) }
     }
-    try tables.forEachStagedPage(in: file, withoutRows: copied != nil, applyPage)
-    if !isStaged { try applyPage(last) }
     // Before any record takes a unique value from another one, which the space may have deleted.
     if deletesMissing { try deleteMissing() }
     try placing.finish()

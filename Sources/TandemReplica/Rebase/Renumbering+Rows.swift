@@ -17,6 +17,8 @@ extension Renumbering {
     }
     let condition = conditions.joined(separator: " AND ")
     let table = "main.\(carrier.table.sqlQuoted) AS c"
+    var moved: [(old: SyncKey, new: SyncKey)] = []
+    if let child, isKey { moved = try movedKeys(place, child, carrier.column, condition) }
     try writing {
       try tables.run(
         "UPDATE OR ABORT \(table) SET \(column) = (\(isRenumbered)) WHERE \(condition)", [])
@@ -25,6 +27,7 @@ extension Renumbering {
     guard let child else { return }
     try followKept(place, child, carrier.column)
     guard isKey else { return }
+    for (old, new) in moved { try moveRest(from: old, to: new, of: child) }
     let names = child.keyNames.sqlList
     try tables.run(
       """
@@ -39,6 +42,29 @@ extension Renumbering {
           SELECT 1 FROM main.\(child.name.sqlQuoted) AS t
           WHERE \(child.declaration.sameKey("t", "c")))
       """, [])
+  }
+
+  /// The former and the new keys of rows whose key follows, of which the file keeps something beside them.
+  private func movedKeys(
+    _ place: Int, _ child: ReplicaTable, _ column: String, _ condition: String
+  ) throws -> [(old: SyncKey, new: SyncKey)] {
+    let isKept = try !tables.rows(
+      "SELECT 1 FROM tandem_parked WHERE \"table\" = ? LIMIT 1", [.text(child.name)]
+    ).isEmpty
+    guard isKept || child.mayHaveDroppedEdits,
+      let offset = child.keyNames.firstIndex(where: column.isSameSQLName)
+    else { return [] }
+    let names = child.keyNames.map { "c.\($0.sqlQuoted)" }.joined(separator: ", ")
+    return try tables.rows(
+      """
+      SELECT (SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column.sqlQuoted)), \(names)
+      FROM main.\(child.name.sqlQuoted) AS c WHERE \(condition)
+      """
+    ).map { row in
+      var new = Array(row.dropFirst())
+      new[offset] = row[0]
+      return (child.syncKey(Array(row.dropFirst())), child.syncKey(new))
+    }
   }
 
   func move(_ rows: [RenumberedRow], in table: ReplicaTable, movesNotes: Bool) throws {
@@ -58,13 +84,19 @@ extension Renumbering {
         INSERT INTO \(table.shadow.name.sqlQuoted) (\(table.keyNames[0].sqlQuoted), \(TableShadow.existed))
         VALUES (?, 0) ON CONFLICT DO NOTHING
         """, new)
-      try moveRest(from: table.syncKey(old), to: table.syncKey(new), of: table, movesNotes)
+      try moveRest(from: table.syncKey(old), to: table.syncKey(new), of: table)
+      guard movesNotes else { continue }
+      try tables.run(
+        "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?",
+        [
+          .text(table.syncKey(new).idText), .text(table.name), .text(table.syncKey(old).idText),
+        ])
     }
   }
 
   /// Moves what the file keeps beside a row.
   private func moveRest(
-    from old: SyncKey, to new: SyncKey, of table: ReplicaTable, _ movesNotes: Bool
+    from old: SyncKey, to new: SyncKey, of table: ReplicaTable
   ) throws {
     // A whole record is that of the space, which has the former number.
     if let parked = try tables.parked(old), parked.extent == .fields {
@@ -72,15 +104,14 @@ extension Renumbering {
       try tables.park(parked, new)
     }
     if table.mayHaveDroppedEdits {
-      let key = table.keyNames[0].sqlQuoted
+      let names = table.keyNames.map(\.sqlQuoted)
       try tables.run(
-        "UPDATE \(TableShadow.droppedName(table.name).sqlQuoted) SET \(key) = ? WHERE \(key) = ?",
-        new.id + old.id)
+        """
+        UPDATE \(TableShadow.droppedName(table.name).sqlQuoted)
+        SET \(names.map { "\($0) = ?" }.joined(separator: ", "))
+        WHERE \(names.map { "\($0) = ?" }.joined(separator: " AND "))
+        """, new.id + old.id)
     }
-    guard movesNotes else { return }
-    try tables.run(
-      "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?",
-      [.text(new.idText), .text(new.table), .text(old.idText)])
   }
 
   // MARK: Kept edits

@@ -338,6 +338,19 @@ package struct ReplicaSchema: Sendable {
     parentsFirst = ReplicaSchema.parentsFirst(tables, foreignKeys)
   }
 
+  /// The place of each table, by its name, behind those that it refers to. In a cycle, one of the references does not
+  /// count.
+  var generations: [String: Int] {
+    var places: [String: Int] = [:]
+    for table in parentsFirst {
+      let parents = foreignKeys.filter { $0.attachedChild === table }.compactMap {
+        places[$0.parent.name]
+      }
+      places[table.name] = parents.max().map { $0 + 1 } ?? 0
+    }
+    return places
+  }
+
   private static func parentsFirst(
     _ tables: [ReplicaTable], _ foreignKeys: [ForeignKey]
   ) -> [ReplicaTable] {
