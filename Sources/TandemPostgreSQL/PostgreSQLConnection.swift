@@ -44,6 +44,8 @@ final class PostgreSQLConnection {
   /// The names of the statements that are prepared.
   private var names: [String: String] = [:]
   private var nameCount = 0
+  /// The number of round trips.
+  private(set) var exchangeCount = 0
   /// True once the connection cannot be used any more.
   private(set) var isLost = false
 
@@ -128,6 +130,7 @@ extension PostgreSQLConnection {
   @discardableResult
   func exchange(_ queries: [PostgreSQLQuery]) throws(PostgreSQLError) -> [[[FieldValue]]] {
     guard !isLost else { throw lost() }
+    exchangeCount += 1
     // A statement that is prepared has an answer of its own.
     var prepares: [String?] = []
     for query in queries {
@@ -230,13 +233,17 @@ extension PostgreSQLConnection {
       answer = .failure(PostgreSQLError(.statement("25P02"), "a statement before it failed"))
     default:
       guard library.status(handle) == 0 else { throw lost() }
-      // "C" is the field of the SQLSTATE.
-      let state = library.resultErrorField(result, 67).map { String(cString: $0) } ?? ""
-      let message = PostgreSQLConnection.line(library.resultErrorMessage(result))
+      // Other fields may contain values of records.
+      let state = field("C", of: result)
+      let message = field("M", of: result)
       answer = .failure(PostgreSQLError(.statement(state), "\(message) (\(state))"))
     }
     guard try nextResult() == nil else { throw lost("the answer of the server is not understood") }
     return answer
+  }
+
+  private func field(_ name: UnicodeScalar, of result: OpaquePointer) -> String {
+    library.resultErrorField(result, Int32(name.value)).map { PostgreSQLConnection.line($0) } ?? ""
   }
 
   private func endPipeline() throws(PostgreSQLError) {

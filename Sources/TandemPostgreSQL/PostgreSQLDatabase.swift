@@ -51,6 +51,12 @@ package final class PostgreSQLDatabase: Sendable {
       try await database.run { connection in
         if creates { try PostgreSQLSchema.create(connection) }
         try PostgreSQLSchema.check(connection)
+        let setting = PostgreSQLQuery("SELECT current_setting('fsync')")
+        if try connection.exchange([setting])[0] != [["on"]] {
+          log(
+            "PostgreSQL runs with fsync = off: a crash of its machine loses commits that were acknowledged; turn it on"
+          )
+        }
       }
     } catch {
       await database.close()

@@ -36,7 +36,6 @@ struct PostgreSQLLibrary: @unchecked Sendable {
   let clear: @convention(c) (Result?) -> Void
   let resultStatus: @convention(c) (Result?) -> Int32
   let resultErrorField: @convention(c) (Result, Int32) -> Text?
-  let resultErrorMessage: @convention(c) (Result) -> Text
   let cmdStatus: @convention(c) (Result) -> Text
   let ntuples: @convention(c) (Result) -> Int32
   let nfields: @convention(c) (Result) -> Int32
@@ -106,7 +105,6 @@ struct PostgreSQLLibrary: @unchecked Sendable {
     clear = function("PQclear")
     resultStatus = function("PQresultStatus")
     resultErrorField = function("PQresultErrorField")
-    resultErrorMessage = function("PQresultErrorMessage")
     cmdStatus = function("PQcmdStatus")
     ntuples = function("PQntuples")
     nfields = function("PQnfields")

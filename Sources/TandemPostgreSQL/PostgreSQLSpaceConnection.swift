@@ -113,6 +113,8 @@ extension PostgreSQLSpaceConnection: SpaceConnection {
   ) throws {
     switch statement {
     case .changes: try scan(statement, parameters, place: 0..<3, of: 5, body)
+    case .holders where passing[SpaceLookup(statement, parameters)] == nil:
+      try scan(statement, parameters + [.blob([])], place: 4..<5, of: 2, body)
     case .liveRecords:
       try scan(statement, parameters + [.blob([])], place: 1..<2, column: 2, of: 2, body)
     default: for row in try found(statement, parameters) where try !body(row) { return }
@@ -268,7 +270,10 @@ extension PostgreSQLSpaceConnection {
       found[lookup]?.append(Array(row.dropFirst(group.keyCount)))
     }
     switch group.lookups[0].statement {
-    case .holders, .statedClaim: passing.merge(found) { $1 }
+    case .holders:
+      // If there are more, those that are needed are read later.
+      passing.merge(found.filter { $0.value.count <= PostgreSQLLookup.maxHolderCount }) { $1 }
+    case .statedClaim: passing.merge(found) { $1 }
     default: known.merge(found) { $1 }
     }
   }

@@ -9,7 +9,7 @@ package import TandemSync
 /// transaction (``TandemSpace/CommitQueue``). Nothing is kept between transactions.
 package final class PostgreSQLSpaceStore: SpaceStore {
   let database: PostgreSQLDatabase
-  private let space: Int64
+  let space: Int64
   /// The name of the space.
   package let name: String
   private let limits: SyncLimits

@@ -93,7 +93,7 @@ extension SpaceStatement {
     case .recordChangedSince:
       "SELECT version FROM tandem.record WHERE space = $1 AND version > $2 AND tab = $3 LIMIT 1"
     case .changes:
-      // A place and a number of rows follow the parameters of the statement.
+      // As in other scans, a number of rows follows the parameters of the statement, and a place if these have none.
       """
       SELECT version, tab, key, id, fields FROM tandem.record
         WHERE space = $1 AND (version, tab, key) > ($2, $3, $4)
@@ -166,6 +166,7 @@ extension SpaceStatement {
       SELECT c.key, r.version FROM tandem.claim c
         JOIN tandem.record r ON r.space = $1 AND r.tab = $5 AND r.key = c.key
         WHERE c.space = $1 AND c.rule = $2 AND c.side = $3 AND c.hash = sha256($4) AND c.value = $4
+          AND c.key > $6 ORDER BY c.key LIMIT $7
       """
     case .statedClaim:
       "SELECT value FROM tandem.claim WHERE space = $1 AND rule = $2 AND key = $3 AND side = 2"
@@ -275,13 +276,20 @@ enum PostgreSQLLookup {
     SELECT c.rule, c.key, c.value FROM unnest($2::bigint[], $3::bytea[]) AS k (rule, key)
       JOIN tandem.claim c ON c.space = $1 AND c.rule = k.rule AND c.key = k.key AND c.side = 2
     """
-  /// : rules, sides, values, tables → place, and the columns of ``SpaceStatement/holders``
+  /// : rules, sides, values, tables → place, and the columns of ``SpaceStatement/holders``, at most
+  /// ``maxHolderCount`` and one for each
   static let holders = """
-    SELECT k.place, c.key, r.version
+    SELECT k.place, h.key, h.version
       FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::text[])
         WITH ORDINALITY AS k (rule, side, value, tab, place)
-      JOIN tandem.claim c ON c.space = $1 AND c.rule = k.rule AND c.side = k.side
-        AND c.hash = sha256(k.value) AND c.value = k.value
-      JOIN tandem.record r ON r.space = $1 AND r.tab = k.tab AND r.key = c.key
+      CROSS JOIN LATERAL (
+        SELECT c.key, r.version FROM tandem.claim c
+          JOIN tandem.record r ON r.space = $1 AND r.tab = k.tab AND r.key = c.key
+          WHERE c.space = $1 AND c.rule = k.rule AND c.side = k.side
+            AND c.hash = sha256(k.value) AND c.value = k.value
+          LIMIT \(maxHolderCount + 1)) h
     """
+  /// The number of holders of a value that are read ahead. A parent may have any number of children, of which mostly
+  /// the first is enough.
+  static let maxHolderCount = 32
 }

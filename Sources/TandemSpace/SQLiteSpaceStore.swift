@@ -212,22 +212,30 @@ extension SpaceTables {
   package func answer(
     _ entries: [CommitQueue.Entry], at time: Int, using generator: inout some RandomNumberGenerator
   ) throws -> [Result<SyncOutcome, any Error>] {
-    if connection.readsAhead { try connection.expect(lookups(of: entries.lazy.map(\.commit))) }
+    if connection.readsAhead {
+      // The records of very large commits are read with each.
+      let commits = entries.lazy.map(\.commit)
+      let records = commits.flatMap { $0.changes.lazy.map(\.key) }.prefix(Self.maxReadAheadCount)
+      try connection.expect(
+        [SpaceLookup(.state, [])] + commits.flatMap(lookups) + recordLookups(records))
+    }
     return try entries.map { try answer($0, at: time, using: &generator) }
   }
 
-  /// What commits read before they are judged.
-  private func lookups(of commits: some Sequence<SyncCommit>) -> [SpaceLookup] {
-    commits.reduce(into: [SpaceLookup(.state, [])]) { lookups, commit in
-      lookups += [
-        SpaceLookup(.replica, [.text(commit.replica.description)]),
-        SpaceLookup(.revisionOfCommit, [.text(commit.id.description)]),
-        SpaceLookup(.mark, [.integer(Int64(commit.base.version))]),
-      ]
-      lookups += commit.changes.lazy.map(\.key).map { key in
-        SpaceLookup(.record, [.text(key.table), .blob(key.idBytes)])
-      }
-    }
+  /// The number of records that are read ahead for several commits.
+  private static let maxReadAheadCount = 20_000
+
+  /// What a commit reads before it is judged.
+  private func lookups(of commit: SyncCommit) -> [SpaceLookup] {
+    [
+      SpaceLookup(.replica, [.text(commit.replica.description)]),
+      SpaceLookup(.revisionOfCommit, [.text(commit.id.description)]),
+      SpaceLookup(.mark, [.integer(Int64(commit.base.version))]),
+    ]
+  }
+
+  func recordLookups(_ keys: some Sequence<SyncKey>) -> [SpaceLookup] {
+    keys.map { SpaceLookup(.record, [.text($0.table), .blob($0.idBytes)]) }
   }
 
   /// Answers a commit in a savepoint.

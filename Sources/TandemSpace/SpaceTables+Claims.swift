@@ -143,12 +143,14 @@ extension SpaceClaims {
     func holders(_ claim: SpaceClaim, _ table: FieldName) -> SpaceLookup {
       SpaceLookup(.holders, claim.parameters + [.text(table.text)])
     }
-    let own = holders(claim.side == .stated ? claim : claim.on(.own), rule.table)
+    // A child is judged by its parents, a parent by its children as well.
+    let own = claim.side == .stated ? claim : claim.on(.own)
+    let children = claim.side == .offer ? [holders(own, rule.table)] : []
     switch rule.kind {
-    case .unique, .index: return [own]
-    case .reference(let parent): return [own, holders(claim.on(.offer), parent)]
+    case .unique, .index: return [holders(own, rule.table)]
+    case .reference(let parent): return children + [holders(claim.on(.offer), parent)]
     case .keyReference(let parent):
-      return [own, SpaceLookup(.recordVersions, [.text(parent.text), .blob(claim.value)])]
+      return children + [SpaceLookup(.recordVersions, [.text(parent.text), .blob(claim.value)])]
     }
   }
 }

@@ -144,13 +144,14 @@ extension SpaceTables {
     let ledger = SpaceLedger(
       tables: state.tables, horizon: state.horizon, limits: limits, numbers: numbers)
     var layout: RecordLayout?
-    if connection.readsAhead, !indexes.isEmpty {
+    if connection.readsAhead {
       try connection.expect(
-        commit.changes.flatMap { change in
-          (indexes[FieldName(change.key.table)] ?? [:]).values.map { rule in
-            SpaceLookup(.statedClaim, [.integer(Int64(rule)), .blob(change.key.idBytes)])
-          }
-        })
+        recordLookups(commit.changes.lazy.map(\.key))
+          + commit.changes.flatMap { change in
+            (indexes[FieldName(change.key.table)] ?? [:]).values.map { rule in
+              SpaceLookup(.statedClaim, [.integer(Int64(rule)), .blob(change.key.idBytes)])
+            }
+          })
     }
     let verdict = try ledger.verdict(on: commit, as: revision.version) { key in
       var record = try record(key, expecting: layout)

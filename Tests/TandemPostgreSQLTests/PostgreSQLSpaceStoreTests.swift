@@ -237,6 +237,74 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
     try PostgreSQLDatabase.check(address: "service=x")
   }
 
+  /// The commits of a replica each, which share a transaction, and the number of round trips that it takes.
+  private func roundTrips(
+    _ changes: [[SyncChange]], _ node: Node, _ tables: [SpaceTable], firstSeed: Int
+  ) async throws -> (outcomes: [SyncOutcome], count: Int) {
+    _ = try await node.store.declare(tables)
+    let head = try await node.store.state().head
+    let entries = changes.enumerated().map { seed, changes in
+      var replica = Replica(seed: firstSeed + seed)
+      return CommitQueue.Entry(commit: replica.commit(head, changes), account: nil)
+    }
+    let space = node.store.space
+    return try await node.database.run { connection in
+      let before = connection.exchangeCount
+      let rows = PostgreSQLSpaceConnection(connection, space: space, place: "space", writes: true)
+      var generator = SplitMix64(seed: 1)
+      let outcomes = try SpaceTables(rows).answer(entries, at: 0, using: &generator)
+      try rows.commit()
+      return (try outcomes.map { try $0.get() }, connection.exchangeCount - before)
+    }
+  }
+
+  @Test("A batch takes two round trips, and two more for each commit with constraints")
+  func roundTrips() async throws {
+    let node = try await Node(try TestCluster.shared.get().makeDatabase())
+    let plain = try await roundTrips(
+      (0..<40).map { id in (0..<5).map { change(id * 5 + $0, .insert(["a": 1])) } }, node, [],
+      firstSeed: 100)
+    #expect(plain.outcomes.allSatisfy { (try? $0.accepted()) != nil })
+    #expect(plain.count == 2)
+    let tables = [
+      SpaceTable(
+        name: "child", columns: ["p", "u"], keyColumns: ["id"], granularity: .field,
+        constraints: [
+          .unique([ComparedColumn("u")]),
+          .reference(["p"], to: "parent", [ComparedColumn("id")]),
+        ]),
+      SpaceTable(
+        name: "parent", columns: ["n"], keyColumns: ["id"], granularity: .field, constraints: []),
+    ]
+    func insert(_ table: String, _ id: Int, _ fields: Record) -> SyncChange {
+      SyncChange(key: SyncKey(table: table, id: [.integer(Int64(id))]), verb: .insert(fields))
+    }
+    let children = (0..<10).map { commit in
+      [insert("parent", commit, ["n": 1])]
+        + (0..<50).map {
+          insert(
+            "child", commit * 50 + $0,
+            ["p": .integer(Int64(commit)), "u": .integer(Int64(commit * 50 + $0))])
+        }
+    }
+    let some = try await roundTrips(children, node, tables, firstSeed: 200)
+    #expect(some.outcomes.allSatisfy { (try? $0.accepted()) != nil })
+    #expect(some.count <= 2 + 3 * 10, "\(some.count)")
+    // A parent with more children than are read ahead.
+    let removal = SyncChange(key: SyncKey(table: "parent", id: [1]), verb: .delete)
+    let taken = insert("child", 1_000, ["p": 1, "u": 7])
+    let refused = try await roundTrips([[removal], [taken]], node, [], firstSeed: 300)
+    guard case .refused(let needed) = refused.outcomes[0] else {
+      throw NotAccepted(outcome: refused.outcomes[0])
+    }
+    #expect(needed.map(\.reason) == [.needed])
+    guard case .refused(let objections) = refused.outcomes[1] else {
+      throw NotAccepted(outcome: refused.outcomes[1])
+    }
+    #expect(objections.map(\.reason) == [.taken])
+    await node.close()
+  }
+
   @Test("Commits of a group that the server refuses do not take the others with them")
   func group() async throws {
     let cluster = try TestCluster.shared.get()
