@@ -102,7 +102,8 @@ let package = Package(
       name: "Demo", dependencies: ["Tandem", "TandemServer"], path: "Examples/Demo",
       resources: [.embedInCode("Page")], swiftSettings: settings),
     .executableTarget(
-      name: "TandemCLI", dependencies: ["Tandem", "TandemServer", "Demo"], swiftSettings: settings),
+      name: "TandemCLI", dependencies: ["Tandem", "TandemServer", "TandemPostgreSQL", "Demo"],
+      swiftSettings: settings),
     .executableTarget(
       name: "TandemSimulator",
       dependencies: [
@@ -194,7 +195,8 @@ let package = Package(
       ]),
     tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
     tests(
-      "TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
+      "TandemCLITests",
+      ["TandemCLI", "Tandem", "TestPostgreSQL", "TestFolder", "TestHTTPServer", "TestRandom"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 import Tandem
+import TandemPostgreSQL
 import TandemServer
 
 /// `tandem serve`: serves spaces to other machines.
@@ -10,6 +11,15 @@ enum ServeCommand: Command {
       help:
         "The directory of the spaces, one file each; created if it\nis missing (default: tandem-data)."
     )
+    static let store = ValueOption<String>(
+      "store", "ADDRESS",
+      help: """
+        Keep the spaces in a PostgreSQL database instead: an
+        address of libpq, as postgresql://USER@HOST/DATABASE or
+        service=NAME. Several servers may use one database.
+        """)
+    static let createStore = Flag(
+      "create-store", help: "Create the schema tandem in the database if it is missing.")
     static let listen = ValueOption<ServerAddress>(
       "listen", "ADDR:PORT", takes: "HOST:PORT, such as 0.0.0.0:7420 or [::]:7420",
       help: "The address. Port 0 picks a free one\n(default: 127.0.0.1:7420)."
@@ -98,6 +108,11 @@ enum ServeCommand: Command {
       and the access tokens again, unless the terminal of the server has closed: then it ends. The
       server notifies systemd (Type=notify, WatchdogSec=).
 
+      With --store, the spaces are tables of a PostgreSQL database, and any number of servers serve
+      them: each sees the commits of the others at once. A password comes from ~/.pgpass or the file
+      that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy. For
+      tandem log, tandem forget and tandem space, spaces must be files. It needs the library libpq.
+
       One server at a time serves a directory. /metrics has counts for Prometheus, /healthz is for
       load balancers, and /v1/openapi.json describes all requests.
 
@@ -105,7 +120,8 @@ enum ServeCommand: Command {
       """,
     operands: [],
     options: [
-      Option.data, Option.listen, Option.tokens, Option.certificate, Option.key, Option.inspect,
+      Option.data, Option.store, Option.createStore, Option.listen, Option.tokens,
+      Option.certificate, Option.key, Option.inspect,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
       Option.maxTokenSpaces, Option.maxBodies,
@@ -117,6 +133,7 @@ enum ServeCommand: Command {
       "tandem serve --data spaces --listen 0.0.0.0:7420 --tokens tokens "
         + "--tls-cert cert.pem --tls-key key.pem",
       "tandem serve --data spaces --tokens tokens --inspect",
+      "tandem serve --store postgresql://tandem@db.example/spaces --create-store --tokens tokens",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -124,11 +141,7 @@ enum ServeCommand: Command {
     let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
     let metrics = ServerMetrics()
     let limits = serviceLimits(arguments)
-    let spaces = try SpaceDirectory(
-      path: arguments[Option.data] ?? defaultDirectory,
-      maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
-      maxSpaceCount: arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount,
-      limits: limits.messages, metrics: metrics)
+    let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics)
     let service = SyncService(spaces: spaces, tokens: tokens, limits: limits, metrics: metrics) {
       TandemCLI.report($0)
     }
@@ -173,9 +186,36 @@ enum ServeCommand: Command {
       ServiceManager.notify("STOPPING=1")
       group.cancelAll()
     }
-    await spaces.close()
+    await closeSpaces()
     try print("stopped", url: nil, arguments)
     return ExitStatus.success
+  }
+
+  /// The spaces of a directory or of a database, and the function that closes them.
+  private static func spaces(
+    _ arguments: ParsedArguments, _ limits: SyncLimits, _ metrics: ServerMetrics
+  ) async throws -> (any ServedSpaces, close: () async -> Void) {
+    let maxSpaceCount = arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount
+    guard let address = arguments[Option.store] else {
+      guard !arguments[Option.createStore] else {
+        throw arguments.error("--create-store belongs to --store")
+      }
+      let spaces = try SpaceDirectory(
+        path: arguments[Option.data] ?? defaultDirectory,
+        maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
+        maxSpaceCount: maxSpaceCount, limits: limits, metrics: metrics)
+      return (spaces, { await spaces.close() })
+    }
+    guard arguments[Option.data] == nil, arguments[Option.maxOpenSpaces] == nil else {
+      throw arguments.error(
+        "--data and --max-open-spaces are for files: leave them out with --store")
+    }
+    try PostgreSQLDatabase.check(address: address)
+    let database = try await PostgreSQLDatabase.open(
+      address: address, creates: arguments[Option.createStore]
+    ) { TandemCLI.report($0) }
+    let spaces = PostgreSQLSpaces(database, maxSpaceCount: maxSpaceCount, limits: limits)
+    return (spaces, { await spaces.close() })
   }
 
   private enum Signal {

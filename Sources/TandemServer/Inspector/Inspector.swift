@@ -89,7 +89,7 @@ extension Inspector {
   private func report(
     _ query: InspectorQuery, for client: SyncService.Client
   ) async throws -> InspectorReport {
-    let names = try service.spaces.names().filter { client.mayInspect($0) }
+    let names = try await service.spaces.names().filter { client.mayInspect($0) }
     let found = names.filter { query.isFound($0) }
     var report = InspectorReport(
       time: millisecondsSince1970(), spaceCount: names.count, foundCount: found.count)

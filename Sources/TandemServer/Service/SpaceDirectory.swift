@@ -13,7 +13,7 @@ package import TandemSync
 /// The spaces of a ``SyncService``.
 package protocol ServedSpaces: Sendable {
   /// The names of all spaces, sorted by their bytes.
-  func names() throws(ServerError) -> [String]
+  func names() async throws -> [String]
 
   /// Runs `body` with a space.
   ///

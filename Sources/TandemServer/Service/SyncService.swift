@@ -206,7 +206,7 @@ extension SyncService {
     case .health: return .health
     case .metrics: return .text(metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
     case .description: return .text(OpenAPI.text, type: "application/json")
-    case .spaces: return .spaces(try listings(for: client))
+    case .spaces: return .spaces(try await listings(for: client))
     case .state:
       return .state(
         try await spaces.with(space) { try await $0.state() }.withoutConstraints)
@@ -224,8 +224,8 @@ extension SyncService {
     }
   }
 
-  private func listings(for client: Client) throws -> [SpaceListing] {
-    try spaces.names().compactMap { name in
+  private func listings(for client: Client) async throws -> [SpaceListing] {
+    try await spaces.names().compactMap { name in
       client.access(to: name).map { SpaceListing(name: name, access: $0) }
     }
   }

@@ -1,0 +1,64 @@
+import Synchronization
+import Tandem
+import TandemPostgreSQL
+import TandemServer
+
+/// The spaces of a PostgreSQL database, as a node serves them. Other nodes may serve the same ones.
+final class PostgreSQLSpaces: ServedSpaces {
+  private let database: PostgreSQLDatabase
+  private let maxSpaceCount: Int
+  private let limits: SyncLimits
+  /// The spaces that were used: all commits of one wait in the same queue.
+  private let stores = Mutex<[String: PostgreSQLSpaceStore]>([:])
+
+  init(_ database: PostgreSQLDatabase, maxSpaceCount: Int, limits: SyncLimits) {
+    self.database = database
+    self.maxSpaceCount = maxSpaceCount
+    self.limits = limits
+  }
+
+  func names() async throws -> [String] {
+    try await PostgreSQLSpaceStore.names(database).filter { SpaceName.isValid($0) }
+  }
+
+  func with<Result: Sendable>(
+    _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
+  ) async throws -> Result {
+    try await body(try await store(name, creates: creates))
+  }
+
+  func follow(
+    _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
+  ) async throws {
+    try await body(try await store(name, creates: false))
+  }
+
+  private func store(_ name: String, creates: Bool) async throws -> PostgreSQLSpaceStore {
+    if let store = stores.withLock({ $0[name] }) { return store }
+    guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
+    if let store = try await open(name, creates: false) { return store }
+    guard creates else { throw SyncRequestError.unknownSpace(name) }
+    guard try await names().count < maxSpaceCount else {
+      throw SyncRequestError(
+        .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
+    }
+    guard let store = try await open(name, creates: true) else {
+      throw SyncRequestError.unknownSpace(name)
+    }
+    return store
+  }
+
+  private func open(_ name: String, creates: Bool) async throws -> PostgreSQLSpaceStore? {
+    let opened = try await PostgreSQLSpaceStore.open(
+      database, name: name, creates: creates, limits: limits)
+    guard let opened else { return nil }
+    return stores.withLock { stores in
+      // Another request may have opened it meanwhile.
+      if let store = stores[name] { return store }
+      stores[name] = opened
+      return opened
+    }
+  }
+
+  func close() async { await database.close() }
+}
