@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import TandemSQLite
 package import TandemSync
 
@@ -17,6 +18,8 @@ package final class SQLiteSpaceStore: SpaceStore {
   private let database: Database
   private let limits: SyncLimits
   private let queue = CommitQueue()
+  /// In the memory of this program: one that opens the same file has its own.
+  private let priority = Mutex(CommitPriority())
 
   /// The space in an open database.
   private init(_ database: Database, limits: SyncLimits) {
@@ -197,7 +200,14 @@ extension SQLiteSpaceStore {
 
 extension SQLiteSpaceStore {
   package func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
-    try await queue.commit(CommitQueue.Entry(commit: commit, account: account)) { entries in
+    guard !priority.withLock({ $0.delays(commit, at: .now) }) else {
+      throw SyncRequestError(
+        .tooManyRequests,
+        "another copy goes first, which has conflicted several times on a record of this commit; send it again "
+          + "later", retryAfter: CommitPriority.pause)
+    }
+    let entry = CommitQueue.Entry(commit: commit, account: account)
+    let outcome = try await queue.commit(entry) { entries in
       try await write { space in
         var generator = SystemRandomNumberGenerator()
         return try entries.map {
@@ -205,6 +215,8 @@ extension SQLiteSpaceStore {
         }
       }
     }
+    priority.withLock { $0.note(outcome, of: commit, at: .now) }
+    return outcome
   }
 }
 
