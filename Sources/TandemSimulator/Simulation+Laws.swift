@@ -132,10 +132,16 @@ extension Simulation {
     }
   }
 
-  /// Synchronization leaves the columns of a row alone that are not synchronized.
+  /// Synchronization leaves the columns of a row alone that are not synchronized. A row that is joined with another one
+  /// fills those of it that are null.
   func checkNotes(_ before: [SyncKey: FieldValue], _ after: [SyncKey: FieldValue]) throws {
     for (key, note) in before {
-      if let other = after[key], !other.hasSameStorage(as: note) {
+      let mayBeFilled =
+        note.isNull
+        && schema.tables.contains {
+          UTF8Order.areEqual($0.name, key.table) && !$0.same.isEmpty
+        }
+      if let other = after[key], !other.hasSameStorage(as: note), !mayBeFilled {
         throw SimulationViolation("the note \(note) of \(key) has become \(other)")
       }
     }

@@ -16,7 +16,7 @@ enum SpaceCommand: Command {
 
   static let specification = CommandSpecification(
     name: "space",
-    summary: "Show the tables of a space and its constraints, or drop what copies no longer have.",
+    summary: "Show the tables and constraints of a space, or drop what no copy has.",
     discussion: """
       Shows the tables of a space with their keys and columns, as the first copy that had them declared
       them. Other copies may declare other types, and their users are told. Below each table are its
