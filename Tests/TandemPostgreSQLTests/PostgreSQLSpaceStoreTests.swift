@@ -292,8 +292,8 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
     #expect(some.count <= 2 + 3 * 10, "\(some.count)")
     // A parent with more children than are read ahead.
     let removal = SyncChange(key: SyncKey(table: "parent", id: [1]), verb: .delete)
-    let taken = insert("child", 1_000, ["p": 1, "u": 7])
-    let refused = try await roundTrips([[removal], [taken]], node, [], firstSeed: 300)
+    let doubled = insert("child", 1_000, ["p": 1, "u": 7])
+    let refused = try await roundTrips([[removal], [doubled]], node, [], firstSeed: 300)
     guard case .refused(let needed) = refused.outcomes[0] else {
       throw NotAccepted(outcome: refused.outcomes[0])
     }
@@ -302,6 +302,14 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
       throw NotAccepted(outcome: refused.outcomes[1])
     }
     #expect(objections.map(\.reason) == [.taken])
+    // What the first commit of a batch takes, the second one cannot take.
+    let rivals = try await roundTrips(
+      (0..<2).map { [insert("child", 2_000 + $0, ["u": 9_000])] }, node, [], firstSeed: 400)
+    _ = try rivals.outcomes[0].accepted()
+    guard case .conflict(let taken) = rivals.outcomes[1] else {
+      throw NotAccepted(outcome: rivals.outcomes[1])
+    }
+    #expect(taken.map(\.reason) == [.taken])
     await node.close()
   }
 
