@@ -91,7 +91,7 @@ package enum PostgreSQLSchema {
     guard let found = try format(connection) else {
       throw PostgreSQLError(
         .schema,
-        "the database has no schema tandem; create it with --create-store, or run the output of tandem store sql"
+        "the database has no schema tandem; create it (`creates`), or run the output of tandem store sql"
       )
     }
     guard found <= format else {

@@ -29,6 +29,7 @@ enum LibraryNames {
     "discardsRejected": DetachCommand.discardRejected,
     "discardsConflicts": DetachCommand.discardConflicts,
     "allowsOthers": ServeCommand.Option.tokens,
+    "creates": ServeCommand.Option.createStore,
     "maxTokenStreamCount": ServeCommand.Option.maxTokenStreams,
     "maxTokenFollowedSpaceCount": ServeCommand.Option.maxTokenSpaces,
   ]
