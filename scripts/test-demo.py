@@ -26,8 +26,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 folder = pathlib.Path(tempfile.mkdtemp(prefix="tandem-demo-test-"))
 
 
-def until(what, condition):
-    """Waits until the condition returns something that is true."""
+def until(what, condition, found=()):
+    """Waits until the condition returns something that is true. What is found last says why it has not."""
     end = time.monotonic() + LIMIT
     while True:
         value = condition()
@@ -35,7 +35,7 @@ def until(what, condition):
             return value
         if time.monotonic() > end:
             page.screenshot(path=SCREENSHOTS / "failure.png", full_page=True)
-            raise AssertionError(f"{LIMIT} s have passed, but not: {what}")
+            raise AssertionError(f"{LIMIT} s have passed, but not: {what} {[*found][-1:] or ''}")
         page.wait_for_timeout(20)  # lets the page run
 
 
@@ -104,6 +104,7 @@ def until_equal(what):
         until(
             f"{what}: page of phone {phone} equals its file",
             lambda: not last.append(difference(phone)) and last[-1] is None,
+            last,
         )
 
 
