@@ -123,9 +123,11 @@ export class Ranking {
     clearTimeout(this.ordering);
     this.ordering = setTimeout(() => {
       const elements = [...this.elements.values()].sort((a, b) => a.place - b.place);
-      if (elements.some(element => element.contains(document.activeElement))) return;
       if (elements.every((element, i) => this.content.children[i] === element)) return;
-      this.content.append(...elements);
+      // The element with the focus stays where it is: it would lose the focus.
+      const focused = elements.findIndex(element => element.contains(document.activeElement));
+      if (focused >= 0) elements[focused].before(...elements.slice(0, focused));
+      this.content.append(...elements.slice(focused + 1));
     }, 600);
   }
 }
