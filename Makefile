@@ -28,7 +28,7 @@ demo-mirror: ## Mirror a real feed into SQLite and show what changed
 	@scripts/bootstrap
 	@scripts/demo-mirror
 
-test: ## Build, lint and run everything that must pass: 20 minutes on two cores, 7 if it is built
+test: ## Build, lint and run everything that must pass: 25 minutes on two cores, 11 if it is built
 	@scripts/bootstrap test
 	@scripts/test
 

@@ -77,7 +77,8 @@ extension SpaceTables {
 
 extension SyncSpace {
   /// Forgets the history of a space in a file: its oldest commits, the deletions that they made, and
-  /// the versions that they overruled. Records stay.
+  /// the versions that they overruled. Records stay, and so do the identities of all commits and the marks of their
+  /// versions.
   ///
   /// Without it, a space keeps everything. A replica that has not synchronized since then fetches
   /// all records the next time. It loses no edit, but finds some conflicts that the history would

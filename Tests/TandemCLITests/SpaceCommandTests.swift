@@ -56,6 +56,8 @@ struct SpaceCommandTests: ShellSuite {
         == "tandem: shared.space: the next copy that synchronizes defines the columns of cat\n")
     let none = try await shell("$tandem space --space shared.space --redefine dog", status: 1)
     #expect(none.error.contains("the space has no table dog"))
+    let both = "$tandem space --space shared.space --redefine cat --drop-constraint 2"
+    #expect(try await shell(both, status: 2).error.contains("make one after the other"))
     try await shell("$tandem space --space none.space", status: 1)
   }
 

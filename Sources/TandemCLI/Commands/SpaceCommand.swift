@@ -45,6 +45,10 @@ enum SpaceCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    guard arguments[Option.dropConstraint] == nil || arguments[Option.redefine] == nil else {
+      throw arguments.error(
+        "--drop-constraint and --redefine are two changes: make one after the other")
+    }
     let path = try LogCommand.existingFile(arguments)
     if let number = arguments[Option.dropConstraint] {
       guard let rule = try await SQLiteSpaceStore.dropConstraint(number, path: path) else {
