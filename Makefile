@@ -61,7 +61,7 @@ fuzz-server: ## Send a server random requests by its own description: make fuzz-
 	@scripts/fuzz-server $(or $(COUNT),100) $(SEED)
 
 simulate: ## Simulate synchronization with all accidents: make simulate SEEDS=10000 FROM=1 or ARGS=--exhaustive
-	@"$$(scripts/tool tandem-simulator)" $(or $(ARGS),--seeds $(or $(SEEDS),2000) --from $(or $(FROM),1))
+	@"$$(scripts/tool TandemSimulator)" $(or $(ARGS),--seeds $(or $(SEEDS),2000) --from $(or $(FROM),1))
 
 mutants: ## Plant bugs in synchronization, and check that each is found
 	@scripts/bootstrap

@@ -48,7 +48,6 @@ let package = Package(
     .library(name: "TandemReplica", targets: ["TandemReplica"]),
     .library(name: "TandemServer", targets: ["TandemServer"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
-    .executable(name: "tandem-simulator", targets: ["TandemSimulator"]),
   ],
   targets: [
     // Values
@@ -105,12 +104,6 @@ let package = Package(
       name: "TandemCLI", dependencies: ["Tandem", "TandemServer", "TandemPostgreSQL", "Demo"],
       swiftSettings: settings),
     .executableTarget(
-      name: "TandemSimulator",
-      dependencies: [
-        "TandemReplica", "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite",
-        "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom",
-      ], swiftSettings: settings),
-    .executableTarget(
       name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",
       swiftSettings: settings),
     // Tests
@@ -130,6 +123,12 @@ let package = Package(
     .executableTarget(
       name: "SpaceWriters", dependencies: ["TandemSpace", "TandemSync", "TandemRecords"],
       path: "Tests/Support/SpaceWriters", swiftSettings: settings),
+    .executableTarget(
+      name: "TandemSimulator",
+      dependencies: [
+        "TandemReplica", "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite",
+        "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom",
+      ], path: "Tests/Support/TandemSimulator", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),

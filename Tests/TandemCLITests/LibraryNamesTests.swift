@@ -45,13 +45,13 @@ struct LibraryNamesTests {
     }
   }
 
-  /// The lines with texts of the libraries' sources. The tool and the simulator have options of their own.
+  /// The lines with texts of the libraries' sources. The tool has options of its own.
   private static func linesWithMessages() throws -> [Substring] {
     let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let sources = package.appendingPathComponent("Sources").path
     let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter {
-      $0.hasSuffix(".swift") && !$0.hasPrefix("TandemCLI/") && !$0.hasPrefix("TandemSimulator/")
+      $0.hasSuffix(".swift") && !$0.hasPrefix("TandemCLI/")
     }
     return try files.flatMap { file in
       try String(contentsOfFile: "\(sources)/\(file)", encoding: .utf8).split(separator: "\n")
