@@ -206,7 +206,7 @@ import Testing
     #expect(await follow("b").status == 200)
     #expect(await follow("a").status == 200)
     for _ in 0..<2 { #expect(await follow("c").code == "tooManyRequests") }
-    #expect(test.log.count == 1 && test.log[0].contains("`maxTokenFollowedSpaceCount`"))
+    #expect(test.log.count == 1 && test.log[0].message.contains("`maxTokenFollowedSpaceCount`"))
     #expect(await follow("b").status == 200)
     first.stream?.end()
     #expect(await follow("c").status == 429)

@@ -17,12 +17,12 @@ final class TestService: Sendable {
   private let lines: LogLines
 
   /// The messages for the operator.
-  var log: [String] { lines.all }
+  var log: [ServerEvent] { lines.all }
 
   private final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    private let lines = Mutex<[ServerEvent]>([])
+    var all: [ServerEvent] { lines.withLock { $0 } }
+    func add(_ line: ServerEvent) { lines.withLock { $0.append(line) } }
   }
 
   /// - Parameter tokens: The lines of the token file; `nil` for a service without access tokens.

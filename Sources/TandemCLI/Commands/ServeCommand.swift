@@ -38,6 +38,20 @@ enum ServeCommand: Command {
         commits, conflicts, metrics; no fields of records. With
         --tokens it needs a token of: tandem token create --inspect
         """)
+    static let log = ValueOption<ServerLog.Form>(
+      "log", "FORM",
+      help: """
+        Write the log to standard error as text or json (default:
+        text): one line for each event, with address, account,
+        space, status, reason, duration or milliseconds, bytes.
+        """)
+    static let logLevel = ValueOption<ServerLog.Threshold>(
+      "log-level", "LEVEL",
+      help: """
+        Log warning: refused access, limits and errors; notice:
+        also other refused requests, start and stop (default); or
+        info: also all other requests.
+        """)
     static let json = Flag(
       "json",
       help: """
@@ -104,7 +118,7 @@ enum ServeCommand: Command {
       --tls-key, or a proxy with TLS, wherever tokens travel through a network.
 
       It prints one line with its address when it listens, and serves until SIGINT or SIGTERM. Then
-      it answers the requests under way and ends with status 0. SIGHUP reads the certificate, the key
+      it answers the requests under way and ends with status 0. The log says why it stops. SIGHUP reads the certificate, the key
       and the access tokens again, unless the terminal of the server has closed: then it ends. The
       server notifies systemd (Type=notify, WatchdogSec=).
 
@@ -121,7 +135,7 @@ enum ServeCommand: Command {
     operands: [],
     options: [
       Option.data, Option.store, Option.createStore, Option.listen, Option.tokens,
-      Option.certificate, Option.key, Option.inspect,
+      Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
       Option.maxTokenSpaces, Option.maxBodies,
@@ -137,21 +151,38 @@ enum ServeCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let log = ServerLog(
+      ServerLogFormat(arguments[Option.log] ?? .text),
+      level: (arguments[Option.logLevel] ?? .notice).level)
+    defer { log.flush() }
+    do {
+      try await serve(arguments) { log.add($0) }
+      return ExitStatus.success
+    } catch let error as UsageError {
+      throw error
+    } catch {
+      log.add(ServerEvent(.error, "the server stops: \(error)"))
+      return failureStatus
+    }
+  }
+
+  private static func serve(
+    _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
+  ) async throws {
     let identity = try identity(arguments)
     let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
     let metrics = ServerMetrics()
     let limits = serviceLimits(arguments)
-    let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics)
-    let service = SyncService(spaces: spaces, tokens: tokens, limits: limits, metrics: metrics) {
-      TandemCLI.report($0)
-    }
+    let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
+    let service = SyncService(
+      spaces: spaces, tokens: tokens, limits: limits, metrics: metrics, log: log)
     let address = arguments[Option.listen] ?? .usual
     let socket = try ListeningSocket(
       host: address.host, port: address.port, allowsOthers: tokens != nil)
     // From here on, a signal stops the server in order.
     let (signals, signal) = AsyncStream<Signal>.makeStream()
     let interruption = Interruption {
-      signal.yield(.stop)
+      signal.yield(.stop($0))
     } reload: {
       signal.yield(.reload)
     }
@@ -159,41 +190,55 @@ enum ServeCommand: Command {
     let responder: any HTTPResponder = arguments[Option.inspect] ? Inspector(service) : service
     let server = try HTTPServer(
       socket, identity: identity, limits: serverLimits(arguments), metrics: metrics,
-      responder: responder)
+      responder: responder, log: log)
     if tokens == nil {
-      TandemCLI.report(
-        "serving this machine only: without --tokens, each of its programs may read and change "
-          + "all spaces")
+      log(
+        ServerEvent(
+          .warning,
+          "serving this machine only: without --tokens, each of its programs may read and change "
+            + "all spaces"))
     } else if identity == nil, !socket.isLoopback {
-      TandemCLI.report(
-        "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this "
-          + "server")
+      log(
+        ServerEvent(
+          .warning,
+          "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this "
+            + "server"))
     }
     if arguments[Option.inspect] {
-      TandemCLI.report("inspect the spaces in a browser: \(server.url)\(Inspector.path)")
+      log(
+        ServerEvent(
+          .notice, "inspect the spaces in a browser: \(server.url)\(Inspector.path)"))
     }
+    log(ServerEvent(.notice, "tandem \(PackageVersion.current) serves on \(server.url)"))
     try print("listening", url: server.url, arguments)
     ServiceManager.notify("READY=1")
     await withDiscardingTaskGroup { group in
       group.addTask { await server.run() }
       group.addTask { await ServiceManager.keepWatchdog() }
       for await signal in signals {
-        guard signal == .reload else { break }
+        if case .stop(let number) = signal {
+          log(ServerEvent(.notice, "the server stops after \(Interruption.name(of: number))"))
+          break
+        }
         ServiceManager.notifyReload()
-        if reload(server, tokens, arguments) { try? print("reloaded", url: nil, arguments) }
+        if reload(server, tokens, arguments, log) {
+          log(ServerEvent(.notice, "read the files again after SIGHUP"))
+          try? print("reloaded", url: nil, arguments)
+        }
         ServiceManager.notify("READY=1")
       }
       ServiceManager.notify("STOPPING=1")
       group.cancelAll()
     }
     await closeSpaces()
+    log(ServerEvent(.notice, "the server has stopped"))
     try print("stopped", url: nil, arguments)
-    return ExitStatus.success
   }
 
   /// The spaces of a directory or of a database, and the function that closes them.
   private static func spaces(
-    _ arguments: ParsedArguments, _ limits: SyncLimits, _ metrics: ServerMetrics
+    _ arguments: ParsedArguments, _ limits: SyncLimits, _ metrics: ServerMetrics,
+    _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws -> (any ServedSpaces, close: () async -> Void) {
     let maxSpaceCount = arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount
     guard let address = arguments[Option.store] else {
@@ -213,32 +258,34 @@ enum ServeCommand: Command {
     try PostgreSQLDatabase.check(address: address)
     let database = try await PostgreSQLDatabase.open(
       address: address, creates: arguments[Option.createStore]
-    ) { TandemCLI.report($0) }
+    ) { log(ServerEvent(.warning, $0)) }
     let spaces = PostgreSQLSpaces(database, maxSpaceCount: maxSpaceCount, limits: limits)
     return (spaces, { await spaces.close() })
   }
 
   private enum Signal {
     case reload
-    case stop
+    /// The number of the system's signal.
+    case stop(Int32)
   }
 
   /// Reads the certificate, the key and the tokens again. Reports what cannot be used; returns true if
   /// all can.
   private static func reload(
-    _ server: HTTPServer, _ tokens: TokenFile?, _ arguments: ParsedArguments
+    _ server: HTTPServer, _ tokens: TokenFile?, _ arguments: ParsedArguments,
+    _ log: (ServerEvent) -> Void
   ) -> Bool {
     var isComplete = true
     do {
       if let identity = try identity(arguments) { try server.renew(identity) }
     } catch {
-      TandemCLI.report("\(error). The former certificate stays in use")
+      log(ServerEvent(.error, "\(error). The former certificate stays in use"))
       isComplete = false
     }
     do throws(ServerError) {
       try tokens?.reload()
     } catch {
-      TandemCLI.report("\(error). Until it can be read, no token is accepted")
+      log(ServerEvent(.error, "\(error). Until it can be read, no token is accepted"))
       isComplete = false
     }
     return isComplete

@@ -29,13 +29,13 @@ final class SpaceFeeds: Sendable {
   private let tokens: (any TokenSource)?
   private let clock: any Clock<Duration>
   private let metrics: ServerMetrics
-  private let log: @Sendable (String) -> Void
+  private let log: @Sendable (ServerEvent) -> Void
   private let state = Mutex(State())
 
   init(
     _ spaces: any ServedSpaces, limits: SpaceFeed.Limits, heartbeat: Duration,
     tokens: (any TokenSource)?, clock: any Clock<Duration>, metrics: ServerMetrics,
-    log: @escaping @Sendable (String) -> Void
+    log: @escaping @Sendable (ServerEvent) -> Void
   ) {
     self.spaces = spaces
     self.limits = limits
@@ -114,7 +114,7 @@ final class SpaceFeeds: Sendable {
         await rest(space)
       } catch {
         if Task.isCancelled { return }
-        log("space \(space): \(error)")
+        log(ServerEvent(.error, "\(error)", space: space))
         metrics.count(.spaceErrors)
         try? await clock.sleep(for: Self.retryPause)
       }

@@ -36,7 +36,7 @@ public final class SyncService: HTTPResponder {
   private let tokens: (any TokenSource)?
   private let limits: Limits
   let metrics: ServerMetrics
-  private let log: @Sendable (String) -> Void
+  private let log: @Sendable (ServerEvent) -> Void
   let feeds: SpaceFeeds
   /// Lets requests with large bodies in.
   package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
@@ -50,11 +50,12 @@ public final class SyncService: HTTPResponder {
   ///   - tokens: The path of a file of access tokens, which `tandem token` makes. Each request needs
   ///     one. The file is read again when it changes. Without access tokens, the service answers only
   ///     requests that a server received on loopback; they may do everything.
-  ///   - log: Called with messages for the operator, on any thread. They contain no secret.
+  ///   - log: Called with messages for the operator, on any thread: it must not wait. Requests are logged by the
+  ///     ``HTTPServer``.
   /// - Throws: ``ServerError`` with code `directory` or `tokens`.
   public convenience init(
     spacesIn path: String, tokens: String? = nil,
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) throws(ServerError) {
     let metrics = ServerMetrics()
     var file: TokenFile?
@@ -70,11 +71,11 @@ public final class SyncService: HTTPResponder {
   ///   - tokens: The access tokens; `nil` to serve programs of this machine, all of which may do
   ///     everything.
   ///   - clock: The clock of the heartbeats.
-  ///   - log: Called with messages for the operator. They contain no secret.
+  ///   - log: Called with messages for the operator.
   package init(
     spaces: any ServedSpaces, tokens: (any TokenSource)?, limits: Limits = Limits(),
     clock: any Clock<Duration> = .continuous, metrics: ServerMetrics = ServerMetrics(),
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) {
     self.spaces = spaces
     self.tokens = tokens
@@ -98,11 +99,12 @@ public final class SyncService: HTTPResponder {
 extension SyncService {
   /// Refuses a request by its route, its token or its header; or accepts it for its token.
   public func admission(of head: ServedRequestHead) -> HTTPAdmission {
+    var subject = Subject()
     do throws(SyncRequestError) {
       let request = try RoutedRequest(head)
-      return admission(for: try client(of: head, for: request))
+      return admission(for: try client(of: head, for: request, &subject))
     } catch {
-      return .refused(answer(.refusal(error), route: nil, head))
+      return .refused(subject.noted(in: answer(.refusal(error), route: nil, head)))
     }
   }
 
@@ -143,13 +145,32 @@ extension SyncService {
   /// of memory: all processors but one, which small requests share, and at most four.
   package static let maxLargeRequestCount = min(4, max(1, processorCount() - 1))
 
+  /// The account and the space of a request, as far as they are known.
+  private struct Subject {
+    var account: String?
+    var space: String?
+
+    func noted(in answer: HTTPAnswer) -> HTTPAnswer {
+      var answer = answer
+      answer.event.account = account
+      answer.event.space = space
+      return answer
+    }
+  }
+
   /// Answers a request of a replica.
   public func answer(_ request: ServedRequest) async -> HTTPAnswer {
+    var subject = Subject()
+    let answer = await answer(request, &subject)
+    return subject.noted(in: answer)
+  }
+
+  private func answer(_ request: ServedRequest, _ subject: inout Subject) async -> HTTPAnswer {
     var route: SyncRoute?
     do {
       let routed = try RoutedRequest(request.head)
       route = routed.route
-      let client = try client(of: request.head, for: routed)
+      let client = try client(of: request.head, for: routed, &subject)
       try begin(client)
       defer { end(client) }
       var isLarge = request.body.count > Self.maxSmallBodyByteCount
@@ -178,7 +199,9 @@ extension SyncService {
   /// The refusal of a request that failed because of the file of a space.
   func refusal(for error: any Error, of head: ServedRequestHead) -> SyncRequestError {
     // The message may contain paths of this machine: it is for the operator only.
-    log("\(head.method) \(head.path): \(error)")
+    var event = ServerEvent(.error, "\(error)")
+    event.add(method: head.method, target: head.path)
+    log(event)
     metrics.count(.spaceErrors)
     return SyncRequestError(
       .unavailable, "the server cannot use the file of the space; its log has the reason",
@@ -318,7 +341,9 @@ extension SyncService {
       return (limit, usage.isLogged)
     }
     guard let excess else { return }
-    if !excess.isLogged { log("the access token \(client.id) has \(excess.limit)") }
+    if !excess.isLogged {
+      log(ServerEvent(.warning, "the access token \(client.id) has \(excess.limit)"))
+    }
     throw .tooManyRequests
   }
 
@@ -408,10 +433,12 @@ extension SyncService {
 
   /// The client of a request, if it has any right in the space that the request names.
   private func client(
-    of head: ServedRequestHead, for request: RoutedRequest
+    of head: ServedRequestHead, for request: RoutedRequest, _ subject: inout Subject
   ) throws(SyncRequestError) -> Client {
     if request.route.isOpen { return .local }
+    if request.route.hasSpace { subject.space = request.space }
     let client = try client(of: head)
+    subject.account = client.account
     // As for a space that does not exist.
     if request.route.hasSpace, client.access(to: request.space) == nil {
       throw .unknownSpace(request.space)
@@ -440,7 +467,7 @@ extension SyncService {
     do throws(ServerError) {
       return try tokens.tokens()
     } catch {
-      log("\(error)")
+      log(ServerEvent(.error, "\(error)"))
       metrics.count(.tokenFileErrors)
       throw SyncRequestError(
         .unavailable, "the server cannot read its access tokens; its log has the reason",

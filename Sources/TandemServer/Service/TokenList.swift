@@ -215,12 +215,15 @@ package struct TokenList: Sendable {
     token(hash: SHA256Digest(of: secret.utf8))
   }
 
+  /// The begin of every secret.
+  static let secretPrefix = "tandem_"
+
   /// A new secret: 256 random bits.
   package static func newSecret() -> String {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     var generator = SystemRandomNumberGenerator()
     // 43 letters of 6 bits hold 256 bits.
     let secret = (0..<43).map { _ in letters[Int.random(in: 0..<64, using: &generator)] }
-    return "tandem_" + String(decoding: secret, as: UTF8.self)
+    return secretPrefix + String(decoding: secret, as: UTF8.self)
   }
 }
