@@ -6,6 +6,18 @@ import TandemServer
 enum ServeCommand: Command {
   /// The options, each declared once.
   enum Option {
+    static let config = ValueOption<String>(
+      "config", "FILE",
+      help: """
+        A JSON object with values of these options, by their names
+        without --, as {"tokens":"tokens","inspect":true}.
+        """)
+    static let checkConfig = Flag(
+      "check-config",
+      help: """
+        Check the options, the files, the certificate, the address
+        and the store, and print all faults. Serve nothing.
+        """)
     static let data = ValueOption<String>(
       "data", "DIR",
       help:
@@ -127,14 +139,20 @@ enum ServeCommand: Command {
       that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy. For
       tandem log, tandem forget and tandem space, spaces must be files. It needs the library libpq.
 
+      Every option but --check-config may be a variable instead: TANDEM_SERVE_TLS_KEY for --tls-key, with
+      true or false for an option without a value. The command line comes first, then the variables,
+      then the file of --config, then the default. A password may be in the address of --store only in
+      a variable, or in a file that only its owner can read (chmod 600).
+
       One server at a time serves a directory. /metrics has counts for Prometheus, /healthz is for
       load balancers, and /v1/openapi.json describes all requests.
 
-      Exit status: 0 stopped by a signal, 1 failure, 2 wrong usage.
+      Exit status: 0 stopped by a signal, or no faults, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: [
-      Option.data, Option.store, Option.createStore, Option.listen, Option.tokens,
+      Option.config, Option.checkConfig, Option.data, Option.store, Option.createStore,
+      Option.listen, Option.tokens,
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
@@ -147,10 +165,19 @@ enum ServeCommand: Command {
       "tandem serve --data spaces --listen 0.0.0.0:7420 --tokens tokens "
         + "--tls-cert cert.pem --tls-key key.pem",
       "tandem serve --data spaces --tokens tokens --inspect",
+      "tandem serve --config /etc/tandem/serve.json --check-config",
       "tandem serve --store postgresql://tandem@db.example/spaces --create-store --tokens tokens",
     ])
 
-  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+  static func run(_ given: ParsedArguments) async throws -> Int32 {
+    var arguments = given
+    let faults = arguments.addSettings(fileOption: Option.config, besides: [Option.checkConfig])
+    if arguments[Option.checkConfig] { return try await check(arguments, faults: faults) }
+    guard faults.isEmpty else { throw arguments.error(faults.joined(separator: "\n")) }
+    return try await serve(arguments)
+  }
+
+  private static func serve(_ arguments: ParsedArguments) async throws -> Int32 {
     let log = ServerLog(
       ServerLogFormat(arguments[Option.log] ?? .text),
       level: (arguments[Option.logLevel] ?? .notice).level)
@@ -241,26 +268,35 @@ enum ServeCommand: Command {
     _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws -> (any ServedSpaces, close: () async -> Void) {
     let maxSpaceCount = arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount
-    guard let address = arguments[Option.store] else {
-      guard !arguments[Option.createStore] else {
-        throw arguments.error("--create-store belongs to --store")
-      }
+    guard let address = try storeAddress(arguments) else {
       let spaces = try SpaceDirectory(
         path: arguments[Option.data] ?? defaultDirectory,
         maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
         maxSpaceCount: maxSpaceCount, limits: limits, metrics: metrics)
       return (spaces, { await spaces.close() })
     }
-    guard arguments[Option.data] == nil, arguments[Option.maxOpenSpaces] == nil else {
-      throw arguments.error(
-        "--data and --max-open-spaces are for files: leave them out with --store")
-    }
-    try PostgreSQLDatabase.check(address: address)
     let database = try await PostgreSQLDatabase.open(
       address: address, creates: arguments[Option.createStore]
     ) { log(ServerEvent(.warning, $0)) }
     let spaces = PostgreSQLSpaces(database, maxSpaceCount: maxSpaceCount, limits: limits)
     return (spaces, { await spaces.close() })
+  }
+
+  /// The address of the database; `nil` if the spaces are files.
+  static func storeAddress(_ arguments: ParsedArguments) throws -> String? {
+    guard let address = arguments[Option.store] else {
+      guard !arguments[Option.createStore] else {
+        throw arguments.error("--create-store belongs to --store")
+      }
+      return nil
+    }
+    guard arguments[Option.data] == nil, arguments[Option.maxOpenSpaces] == nil else {
+      throw arguments.error(
+        "--data and --max-open-spaces are for files: leave them out with --store")
+    }
+    try PostgreSQLDatabase.check(
+      address: address, allowsPassword: arguments.isSecret(Option.store))
+    return address
   }
 
   private enum Signal {
@@ -294,7 +330,7 @@ enum ServeCommand: Command {
   /// The directory of the spaces, unless specified otherwise.
   static let defaultDirectory = "tandem-data"
 
-  private static func identity(_ arguments: ParsedArguments) throws -> HTTPServer.Identity? {
+  static func identity(_ arguments: ParsedArguments) throws -> HTTPServer.Identity? {
     switch (arguments[Option.certificate], arguments[Option.key]) {
     case (nil, nil): return nil
     case (let certificate?, let key?):
