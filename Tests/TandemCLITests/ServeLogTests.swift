@@ -112,8 +112,27 @@ struct ServeLogTests {
     #expect(count("warning", 401, nil, nil) == 1)
     #expect(all.contains { $0.status == nil && $0.message.contains("header") })
     #expect(all.contains { $0.status == nil && $0.message.contains("client left") })
+    if form == "text" {
+      let filter = try Self.fail2banFilter()
+      #expect(try lines.count { try filter.prefixMatch(in: $0) != nil } == 1)
+      for line in lines {
+        guard let match = try filter.prefixMatch(in: line) else { continue }
+        #expect(match.output[1].substring == "127.0.0.1")
+      }
+    }
     #expect(all.last?.message == "the server has stopped")
     #expect(all.dropLast().last?.message == "the server stops after SIGTERM")
+  }
+
+  /// The filter that Documentation/Operations.md shows.
+  private static func fail2banFilter() throws -> Regex<AnyRegexOutput> {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let text = try String(
+      contentsOf: root.appendingPathComponent("Documentation/Operations.md"), encoding: .utf8)
+    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("failregex = ") })
+    return try Regex(
+      line.dropFirst("failregex = ".count).replacingOccurrences(of: "<HOST>", with: #"(\S+)"#))
   }
 
   private struct Event {

@@ -55,7 +55,7 @@ final class TestService: Sendable {
   /// Answers a request as an ``HTTPServer`` does.
   func answer(
     _ method: String, _ target: String, secret: String? = nil, body: [UInt8] = [],
-    fields: [(name: String, value: String)] = []
+    fields: [(name: String, value: String)] = [], address: String? = nil
   ) async -> HTTPAnswer {
     var all = fields
     if !all.contains(where: { $0.name == "Host" }) { all.append(("Host", "127.0.0.1:7420")) }
@@ -63,7 +63,7 @@ final class TestService: Sendable {
     if method == "POST", !all.contains(where: { $0.name == "Content-Type" }) {
       all.append(("Content-Type", "application/json"))
     }
-    let head = ServedRequestHead(method: method, target: target, fields: all)
+    let head = ServedRequestHead(method: method, target: target, fields: all, address: address)
     if case .refused(let refusal) = service.admission(of: head) { return refusal }
     return await service.answer(ServedRequest(head: head, body: body))
   }

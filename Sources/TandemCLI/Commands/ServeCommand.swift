@@ -96,6 +96,19 @@ enum ServeCommand: Command {
       "max-token-spaces", in: 1...1_000_000,
       help:
         "The maximum number of spaces that one access token\nfollows at a time (default: 1000).")
+    static let rate = ValueOption(
+      "rate", in: 1...1_000_000,
+      help:
+        "The maximum number of requests in a second of each\naccount and of each address, on average over 10 seconds."
+    )
+    static let maxFailures = ValueOption(
+      "max-failures", in: 1...1_000_000,
+      help: """
+        Ban an address (IPv6: its /64) after so many wrong access
+        tokens. Not behind a proxy: all addresses are the proxy's.
+        """)
+    static let banTime = ValueOption.seconds(
+      "ban-time", help: "The duration of a ban (default: 600).")
     static let maxBodies = ValueOption.byteCount(
       "max-bodies",
       help: "The maximum length of the bodies of all requests at a\ntime (default: 256M).")
@@ -156,7 +169,7 @@ enum ServeCommand: Command {
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
-      Option.maxTokenSpaces, Option.maxBodies,
+      Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime, Option.maxBodies,
       Option.maxAnswers, Option.maxSpaces, Option.maxOpenSpaces, Option.idleTime,
       Option.heartbeat,
     ],
@@ -350,6 +363,9 @@ enum ServeCommand: Command {
     limits.maxTokenStreamCount = arguments[Option.maxTokenStreams] ?? limits.maxTokenStreamCount
     limits.maxTokenFollowedSpaceCount =
       arguments[Option.maxTokenSpaces] ?? limits.maxTokenFollowedSpaceCount
+    limits.maxRequestRate = arguments[Option.rate]
+    limits.maxFailureCount = arguments[Option.maxFailures]
+    limits.banTime = arguments[Option.banTime] ?? limits.banTime
     limits.heartbeat = arguments[Option.heartbeat] ?? limits.heartbeat
     return limits
   }

@@ -347,7 +347,7 @@ extension HTTPServer {
   ) -> MHD_Result {
     let head = ServedRequestHead(
       method: method, target: exchange.target, fields: Self.fields(of: connection),
-      isLocal: isLocal)
+      isLocal: isLocal, address: exchange.connection?.address)
     exchange.connection?.enter(.receiving)
     if let trouble = trouble(with: head) {
       exchange.receive(head, .accepted(client: nil))

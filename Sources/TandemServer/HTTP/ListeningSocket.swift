@@ -136,6 +136,18 @@ func peerAddress(of descriptor: Int32) -> String? {
     ? String(number.dropFirst(mapped.count)) : number
 }
 
+/// The addresses that one client has: an IPv4 address alone, the network of 64 bits of an IPv6 address.
+func clientNetwork(of address: String) -> String {
+  var number = in6_addr()
+  guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &number) == 1 else {
+    return address
+  }
+  let digits = withUnsafeBytes(of: number) { bytes in
+    bytes.prefix(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+  }
+  return "\(digits)/64"
+}
+
 /// `listen(2)`; the method above hides its own name.
 private func systemListen(_ descriptor: Int32, _ count: Int32) -> Int32 {
   listen(descriptor, count)

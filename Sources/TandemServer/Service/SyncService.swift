@@ -18,6 +18,13 @@ public final class SyncService: HTTPResponder {
     package var feed = SpaceFeed.Limits()
     /// The time between two heartbeats of an event stream.
     package var heartbeat = Duration.seconds(15)
+    /// The maximum number of requests in a second of each account and of each address, on average over
+    /// ten seconds; `nil` for any number.
+    package var maxRequestRate: Int?
+    /// The number of wrong access tokens after which an address is banned; `nil` for any number.
+    package var maxFailureCount: Int?
+    /// The duration of a ban, and the time in which wrong access tokens are counted together.
+    package var banTime = Duration.seconds(600)
 
     /// The usual limits.
     package init() {}
@@ -42,6 +49,7 @@ public final class SyncService: HTTPResponder {
   package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
   /// By the id of the access token; all clients have one count where there are no tokens.
   private let usages = Mutex<[String: Usage]>([:])
+  private let rates: Mutex<ClientRates>
 
   /// A service with spaces as files of a directory.
   ///
@@ -82,6 +90,7 @@ public final class SyncService: HTTPResponder {
     self.limits = limits
     self.metrics = metrics
     self.log = log
+    rates = Mutex(ClientRates(limits))
     feeds = SpaceFeeds(
       spaces, limits: limits.feed, heartbeat: limits.heartbeat, tokens: tokens, clock: clock,
       metrics: metrics, log: log)
@@ -102,7 +111,12 @@ extension SyncService {
     var subject = Subject()
     do throws(SyncRequestError) {
       let request = try RoutedRequest(head)
-      return admission(for: try client(of: head, for: request, &subject))
+      // A load balancer asks often, and has to hear of the server.
+      guard request.route != .health else { return admission(for: .local) }
+      try checkAddress(of: head)
+      let client = try client(of: head, for: request, &subject)
+      try checkRate(of: client)
+      return admission(for: client)
     } catch {
       return .refused(subject.noted(in: answer(.refusal(error), route: nil, head)))
     }
@@ -382,6 +396,46 @@ extension SyncService {
   }
 }
 
+// MARK: - Rates
+
+extension SyncService {
+  /// Counts a request of an address.
+  func checkAddress(of head: ServedRequestHead) throws(SyncRequestError) {
+    guard let address = head.address.map({ clientNetwork(of: $0) }) else { return }
+    if let pause = rates.withLock({ $0.ban(of: address, at: .now) }) {
+      throw SyncRequestError(
+        .tooManyRequests, "too many wrong access tokens came from this address; try again later",
+        retryAfter: pause)
+    }
+    try checkRate(of: "address \(address)")
+  }
+
+  /// Counts a request of an account.
+  func checkRate(of client: Client) throws(SyncRequestError) {
+    if let account = client.account { try checkRate(of: "account \(account)") }
+  }
+
+  private func checkRate(of client: String) throws(SyncRequestError) {
+    guard let pause = rates.withLock({ $0.pause(before: client, at: .now) }) else { return }
+    throw SyncRequestError(
+      .tooManyRequests, "too many requests came from this client; send them more slowly",
+      retryAfter: pause)
+  }
+
+  /// Counts a wrong access token.
+  private func noteFailure(of head: ServedRequestHead) {
+    guard let address = head.address.map({ clientNetwork(of: $0) }),
+      rates.withLock({ $0.isBanned(afterFailureOf: address, at: .now) })
+    else { return }
+    var event = ServerEvent(
+      .warning,
+      "the address is banned for \(limits.banTime.components.seconds) s, because it sent wrong access tokens"
+    )
+    event.address = head.address
+    log(event)
+  }
+}
+
 // MARK: - Rights
 
 extension SyncService {
@@ -454,6 +508,8 @@ extension SyncService {
     }
     guard let token = tokens.token(in: head) else {
       metrics.count(.authenticationFailures)
+      // A request without any token is no guess.
+      if head.field("authorization") != nil { noteFailure(of: head) }
       throw SyncRequestError(
         .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN"
       )
