@@ -210,7 +210,9 @@ enum ServeCommand: Command {
     _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws {
     let identity = try identity(arguments)
-    let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
+    let tokens = try arguments[Option.tokens].map { path in
+      try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
+    }
     let metrics = ServerMetrics()
     let limits = serviceLimits(arguments)
     let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
