@@ -110,8 +110,8 @@ enum ServeCommand: Command {
 
       With --store, the spaces are tables of a PostgreSQL database, and any number of servers serve
       them: each sees the commits of the others at once. A password comes from ~/.pgpass or the file
-      that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy. For
-      tandem log, tandem forget and tandem space, spaces must be files. It needs the library libpq.
+      that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy.
+      tandem log, tandem forget and tandem space take --store, too. It needs the library libpq.
 
       One server at a time serves a directory. /metrics has counts for Prometheus, /healthz is for
       load balancers, and /v1/openapi.json describes all requests.
