@@ -6,10 +6,13 @@ package struct WebTokenError: Error, Hashable, Sendable, CustomStringConvertible
   package let description: String
   /// True if other keys may accept the token: the provider may sign with a new one.
   let isOfUnknownKey: Bool
+  /// True if a key has signed the token.
+  let isSigned: Bool
 
-  init(_ description: String, isOfUnknownKey: Bool = false) {
+  init(_ description: String, isOfUnknownKey: Bool = false, isSigned: Bool = false) {
     self.description = description
     self.isOfUnknownKey = isOfUnknownKey
+    self.isSigned = isSigned
   }
 }
 
@@ -90,7 +93,11 @@ struct WebToken {
     guard let library = try? SignatureLibrary.load(),
       let key = candidates.first(where: { library.isSigned(text, by: $0.text) })
     else { throw WebTokenError("its signature is not right", isOfUnknownKey: keyID == nil) }
-    return (try accepted(by: rules, now: now), key.text)
+    do throws(WebTokenError) {
+      return (try accepted(by: rules, now: now), key.text)
+    } catch {
+      throw WebTokenError(error.description, isSigned: true)
+    }
   }
 
   private func accepted(

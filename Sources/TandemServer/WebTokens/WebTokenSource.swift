@@ -10,10 +10,11 @@ package final class WebTokenSource: TokenSource {
 
   private struct State {
     var keys: WebKeys
+    /// The time until the next reading.
+    var age: Duration
     var readAt: ContinuousClock.Instant
     var triedAt: ContinuousClock.Instant
     var accepted: [SHA256Digest: Entry] = [:]
-    var wake: AsyncStream<Void>.Continuation?
   }
 
   /// A token that was accepted, and the key that signed it.
@@ -45,6 +46,8 @@ package final class WebTokenSource: TokenSource {
   private let now: @Sendable () -> Double
   private let log: @Sendable (String) -> Void
   private let state: Mutex<State>
+  private let wake: AsyncStream<Void>.Continuation
+  private let wakes: AsyncStream<Void>
 
   /// Reads the keys for the first time.
   ///
@@ -62,14 +65,11 @@ package final class WebTokenSource: TokenSource {
     self.now = now
     self.log = log
     self.read = read
+    (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     let text = try await read()
     let keys = try WebKeys(text.bytes, for: rules.algorithms)
-    state = Mutex(State(keys: keys, readAt: .now, triedAt: .now))
-    nextAge = Mutex(Self.age(text.maxAge))
+    state = Mutex(State(keys: keys, age: Self.age(text.maxAge), readAt: .now, triedAt: .now))
   }
-
-  /// The time until the next reading.
-  private let nextAge: Mutex<Duration>
 
   private static func age(_ maxAge: Duration?) -> Duration {
     maxAge.map { min(max($0, ages.lowerBound), ages.upperBound) } ?? usualAge
@@ -77,22 +77,21 @@ package final class WebTokenSource: TokenSource {
 
   /// Reads the keys again whenever it is time, until the task is cancelled.
   package func run() async {
-    let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    state.withLock { $0.wake = wake }
-    while !Task.isCancelled {
-      let age = nextAge.withLock { $0 }
-      await withTaskGroup { group in
-        group.addTask { _ = try? await Task.sleep(for: age) }
-        group.addTask { for await _ in wakes { return } }
-        await group.next()
-        group.cancelAll()
+    await withDiscardingTaskGroup { group in
+      group.addTask {
+        while !Task.isCancelled {
+          let age = self.state.withLock { $0.age }
+          do { try await Task.sleep(for: age) } catch { return }
+          self.wake.yield()
+        }
       }
-      if Task.isCancelled { return }
-      do {
-        try await reload()
-      } catch {
-        log("\(error). The former keys of tokens stay in use")
-        nextAge.withLock { $0 = Self.ages.lowerBound }
+      for await _ in wakes {
+        do {
+          try await reload()
+        } catch {
+          log("\(error). The former keys of tokens stay in use")
+          state.withLock { $0.age = Self.ages.lowerBound }
+        }
       }
     }
   }
@@ -104,9 +103,9 @@ package final class WebTokenSource: TokenSource {
     state.withLock { $0.triedAt = .now }
     let text = try await read()
     let keys = try WebKeys(text.bytes, for: rules.algorithms)
-    nextAge.withLock { $0 = Self.age(text.maxAge) }
     state.withLock { state in
       state.keys = keys
+      state.age = Self.age(text.maxAge)
       state.readAt = .now
       let texts = Set(keys.keys.map(\.text))
       state.accepted = state.accepted.filter { texts.contains($0.value.key) }
@@ -115,9 +114,9 @@ package final class WebTokenSource: TokenSource {
 
   /// The token of a text; `nil` if it is not a token of this kind.
   ///
-  /// - Throws: `SyncRequestError` with the reason why it is not accepted, or, with code `unavailable`, if its key may be
-  ///   a new one, which is read now.
-  package func token(ofSecret text: String) throws(SyncRequestError) -> AccessToken? {
+  /// - Throws: ``TokenRefusal``; `SyncRequestError` with code `unavailable` if its key may be a new one, which is read
+  ///   now, or if the keys are too old.
+  package func token(ofSecret text: String) throws -> AccessToken? {
     guard WebToken.isOne(text) else { return nil }
     let hash = SHA256Digest(of: text.utf8)
     let now = now()
@@ -138,7 +137,9 @@ package final class WebTokenSource: TokenSource {
     }
     do throws(WebTokenError) {
       let (accepted, key) = try WebToken(text).accepted(by: rules, keys, now: now)
-      let token = AccessToken(web: accepted, hash: hash)
+      let token = AccessToken(
+        hash: hash, account: accepted.account, access: .write, scope: .spaces(accepted.writable),
+        alsoReads: accepted.readable, expiry: accepted.expiry)
       state.withLock { state in
         if state.accepted.count >= Self.maxAcceptedCount {
           state.accepted = state.accepted.filter { !$0.value.token.hasExpired(at: now) }
@@ -148,12 +149,12 @@ package final class WebTokenSource: TokenSource {
       }
       return token
     } catch {
-      if error.isOfUnknownKey, wakes() {
+      if error.isOfUnknownKey, readsAgain() {
         throw SyncRequestError(
           .unavailable, "the server reads the keys of tokens again; try again",
           retryAfter: .seconds(2))
       }
-      throw SyncRequestError(.unauthenticated, "the access token is not accepted: \(error)")
+      throw TokenRefusal(reason: error.description, isGuess: !error.isSigned)
     }
   }
 
@@ -167,14 +168,46 @@ package final class WebTokenSource: TokenSource {
   func forgetLastReading() { state.withLock { $0.triedAt -= Self.minPause } }
 
   /// Begins to read the keys again, unless that was tried lately.
-  private func wakes() -> Bool {
+  private func readsAgain() -> Bool {
     state.withLock { state in
-      guard let wake = state.wake, state.triedAt.duration(to: .now) >= Self.minPause else {
-        return false
-      }
+      guard state.triedAt.duration(to: .now) >= Self.minPause else { return false }
       state.triedAt = .now
       wake.yield()
       return true
+    }
+  }
+}
+
+/// Tokens of several sources: a token is of the first one that knows it.
+package struct TokenSources: TokenSource {
+  private let sources: [any TokenSource]
+
+  /// Tokens of sources, at least one.
+  package init(_ sources: [any TokenSource]) { self.sources = sources }
+
+  /// True if one of the sources requires tokens.
+  package var areRequired: Bool { sources.contains { $0.areRequired } }
+
+  /// The token of a secret, by the first source that has it.
+  package func token(ofSecret secret: String) throws -> AccessToken? {
+    for source in sources {
+      if let token = try source.token(ofSecret: secret) { return token }
+    }
+    return nil
+  }
+
+  /// A token as it is now, by the first source that has it.
+  package func current(_ token: AccessToken) throws -> AccessToken? {
+    for source in sources {
+      if let token = try source.current(token) { return token }
+    }
+    return nil
+  }
+
+  /// Runs all sources.
+  package func run() async {
+    await withDiscardingTaskGroup { group in
+      for source in sources { group.addTask { await source.run() } }
     }
   }
 }
