@@ -519,8 +519,11 @@ extension SyncService {
       if let secret = head.bearerToken, let token = try tokens.token(ofSecret: secret) {
         return .token(token)
       }
+    } catch let refusal as TokenRefusal {
+      countFailure(of: head, isGuess: refusal.isGuess)
+      throw SyncRequestError(
+        .unauthenticated, "the access token is not accepted: \(refusal.reason)")
     } catch let refusal as SyncRequestError {
-      if refusal.code == .unauthenticated { countFailure(of: head) }
       throw refusal
     } catch {
       log(ServerEvent(.error, "\(error)"))
@@ -529,17 +532,16 @@ extension SyncService {
         .unavailable, "the server cannot read its access tokens; its log has the reason",
         retryAfter: .seconds(5))
     }
-    countFailure(of: head)
+    // A request without any token is no guess.
+    countFailure(of: head, isGuess: head.field("authorization") != nil)
     throw SyncRequestError(
-      .unauthenticated,
-      "the access token is missing or unknown, or it has expired: send Authorization: Bearer TOKEN")
+      .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN")
   }
 
   /// Counts a request without a token that is accepted.
-  private func countFailure(of head: ServedRequestHead) {
+  private func countFailure(of head: ServedRequestHead, isGuess: Bool) {
     metrics.count(.authenticationFailures)
-    // A request without any token is no guess.
-    if head.field("authorization") != nil { noteFailure(of: head) }
+    if isGuess { noteFailure(of: head) }
   }
 
   /// Refuses requests of other machines, and of web pages: a browser sends the name of the page's

@@ -3,12 +3,15 @@ package import TandemDigests
 
 /// The access tokens of a ``SyncService``, which may change at any time.
 ///
-/// An error is a reason for the log, and then no token is accepted; a `SyncRequestError` is the answer to the client.
+/// An error is a reason for the log, and then no token is accepted. A ``TokenRefusal`` and a `SyncRequestError` are for
+/// the client.
 package protocol TokenSource: Sendable {
   /// False as long as the service is for programs of this machine, without tokens.
   var areRequired: Bool { get }
 
-  /// The token of a secret; `nil` if it is unknown, was revoked, or has expired.
+  /// The token of a secret; `nil` if it is unknown or was revoked.
+  ///
+  /// - Throws: ``TokenRefusal`` if it has expired.
   func token(ofSecret secret: String) throws -> AccessToken?
 
   /// A token that was accepted, as it is now; `nil` if it was revoked or has expired.
@@ -23,6 +26,14 @@ extension TokenSource {
   package func run() async {}
 }
 
+/// The reason why a token is not accepted, for its client. It contains nothing of the token.
+package struct TokenRefusal: Error, Hashable, Sendable {
+  /// A clause, such as "it has expired".
+  let reason: String
+  /// True if the token was never right, so that whoever sends it may be guessing.
+  let isGuess: Bool
+}
+
 /// Access tokens that are kept as a list, in a file or in a database.
 package protocol ListedTokens: TokenSource {
   /// The tokens as they are now.
@@ -35,16 +46,17 @@ package protocol ListedTokens: TokenSource {
 
 extension ListedTokens {
   package func token(ofSecret secret: String) throws -> AccessToken? {
-    let token = try valid(try list().token(ofSecret: secret))
-    if let token { uses.note(token) }
+    guard let token = try list().token(ofSecret: secret) else { return nil }
+    guard valid(token) != nil else { throw TokenRefusal(reason: "it has expired", isGuess: false) }
+    uses.note(token)
     return token
   }
 
   package func current(_ token: AccessToken) throws -> AccessToken? {
-    try valid(try list().token(hash: token.hash))
+    valid(try list().token(hash: token.hash))
   }
 
-  private func valid(_ token: AccessToken?) throws -> AccessToken? {
+  private func valid(_ token: AccessToken?) -> AccessToken? {
     token.flatMap { $0.hasExpired(at: uses.now()) ? nil : $0 }
   }
 
