@@ -211,7 +211,7 @@ enum ServeCommand: Command {
   ) async throws {
     let identity = try identity(arguments)
     let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
-    let metrics = ServerMetrics()
+    let metrics = ServerMetrics(version: PackageVersion.current)
     let limits = serviceLimits(arguments)
     let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
     let service = SyncService(
