@@ -195,7 +195,10 @@ let package = Package(
     tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
     tests(
       "TandemCLITests",
-      ["TandemCLI", "Tandem", "TestPostgreSQL", "TestFolder", "TestHTTPServer", "TestRandom"]),
+      [
+        "TandemCLI", "Tandem", "TandemPostgreSQL", "TestPostgreSQL", "TestFolder", "TestHTTPServer",
+        "TestRandom",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

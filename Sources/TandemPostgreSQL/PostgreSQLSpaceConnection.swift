@@ -167,9 +167,9 @@ extension PostgreSQLSpaceConnection: SpaceConnection {
     return rows
   }
 
-  func byteCount() throws -> Int64 {
+  func byteCount() -> Int64? {
     // The server keeps the rows of all spaces in the same files.
-    0
+    nil
   }
 }
 

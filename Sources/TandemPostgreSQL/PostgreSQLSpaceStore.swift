@@ -149,14 +149,16 @@ extension PostgreSQLSpaceStore {
     }
   }
 
-  private func read<Value: Sendable>(
+  /// Runs `body` with the space at one moment.
+  package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     try await database.transaction(
       of: space, place: name, writes: false, limits: limits, body)
   }
 
-  func write<Value: Sendable>(
+  /// Runs `body` in a transaction, which locks the space.
+  package func write<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     try await database.transaction(of: space, place: name, writes: true, limits: limits, body)

@@ -47,7 +47,7 @@ extension SQLiteSpaceConnection: SpaceConnection {
     try connection.savepoint(body)
   }
 
-  func byteCount() throws -> Int64 {
+  func byteCount() throws -> Int64? {
     let pageCount = try connection.integer("PRAGMA page_count") ?? 0
     return pageCount * (try connection.integer("PRAGMA page_size") ?? 0)
   }

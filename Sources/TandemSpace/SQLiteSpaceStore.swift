@@ -82,16 +82,8 @@ extension SQLiteSpaceStore {
     try await read(path: path) { try $0.history(maxCount: maxCount) }
   }
 
-  /// The tables of the space in a file with their definitions, and its constraints with their numbers. Changes nothing.
-  package static func constraints(
-    path: String
-  ) async throws -> (tables: [SpaceTable], rules: [SpaceRule]) {
-    try await read(path: path) { space in
-      (try space.state().tables.map(space.defined), try space.rules())
-    }
-  }
-
-  private static func read<Value: Sendable>(
+  /// Runs `body` with the space in a file at one moment. Changes nothing.
+  package static func read<Value: Sendable>(
     path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let database = try await Database.open(
@@ -111,30 +103,8 @@ extension SQLiteSpaceStore {
     return try result.get()
   }
 
-  /// Gives the one replica whose identity begins with a text a name, in the space of a file.
-  ///
-  /// - Returns: The replicas whose identities begin with it. If there is not exactly one, nothing is changed.
-  package static func setName(
-    _ name: String, ofReplicaBeginningWith text: String, path: String
-  ) async throws -> [SyncToken] {
-    try await write(path: path) { space in
-      let replicas = try space.replicas(beginningWith: text)
-      if replicas.count == 1 { try space.setName(name, of: replicas[0]) }
-      return replicas
-    }
-  }
-
-  /// Drops a constraint of the space in a file (``SpaceTables/dropConstraint(_:)``).
-  package static func dropConstraint(_ number: Int, path: String) async throws -> SpaceRule? {
-    try await write(path: path) { try $0.dropConstraint(number) }
-  }
-
-  /// Forgets how the columns of a table are defined in the space of a file (``SpaceTables/forgetDefinitions(of:)``).
-  package static func forgetDefinitions(of table: String, path: String) async throws -> String? {
-    try await write(path: path) { try $0.forgetDefinitions(of: table) }
-  }
-
-  private static func write<Value: Sendable>(
+  /// Runs `body` in a transaction of the space in a file.
+  package static func write<Value: Sendable>(
     path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let store = try await open(path: path, creates: false)

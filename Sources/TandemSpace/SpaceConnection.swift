@@ -44,8 +44,8 @@ package protocol SpaceConnection {
   /// Makes tables that are missing.
   func make(_ group: SpaceTableGroup) throws
 
-  /// The size of what is stored, about.
-  func byteCount() throws -> Int64
+  /// The size of what is stored, about; `nil` if only reading all of it would tell.
+  func byteCount() throws -> Int64?
 }
 
 /// A query with its parameters.

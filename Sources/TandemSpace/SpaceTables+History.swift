@@ -61,6 +61,18 @@ extension SpaceTables {
     return max(0, horizon)
   }
 
+  /// Forgets the commits of more than an age, except for the last ones.
+  ///
+  /// - Returns: The number of commits that were forgotten.
+  package func forget(olderThan age: Duration?, keeping count: Int) throws -> Int {
+    let now = millisecondsSince1970()
+    // Within thirty thousand years, so that milliseconds cannot overflow.
+    let time = age.map { now - Int(max(0, min($0.components.seconds, 1 << 40))) * 1_000 }
+    let before = try state().horizon
+    try forget(before: try horizon(keepingSince: time, count: count))
+    return try state().horizon - before
+  }
+
   private func overruled(in version: Int) throws -> [SyncRecordState] {
     try connection.rows(.overruledByCommit, [.integer(Int64(version))]).map { row in
       guard let table = row[0].textValue, let idText = row[1].textValue,
@@ -94,29 +106,8 @@ extension SyncSpace {
   public static func forgetHistory(
     ofFileAt path: String, olderThan age: Duration?, keeping count: Int = 0
   ) async throws -> Int {
-    let store = try await SQLiteSpaceStore.open(path: path, creates: false)
-    let now = millisecondsSince1970()
-    // Within thirty thousand years, so that milliseconds cannot overflow.
-    let time = age.map { now - Int(max(0, min($0.components.seconds, 1 << 40))) * 1_000 }
-    let result: Result<Int, any Error>
-    do {
-      result = .success(try await store.forget(keepingSince: time, count: count))
-    } catch {
-      result = .failure(error)
-    }
-    await store.close()
-    return try result.get()
-  }
-}
-
-extension SQLiteSpaceStore {
-  /// Forgets the history before a time, except for the last commits; returns the number of commits
-  /// that were forgotten.
-  package func forget(keepingSince time: Int?, count: Int) async throws -> Int {
-    try await write { space in
-      let before = try space.state().horizon
-      try space.forget(before: try space.horizon(keepingSince: time, count: count))
-      return try space.state().horizon - before
+    try await SQLiteSpaceStore.write(path: path) {
+      try $0.forget(olderThan: age, keeping: count)
     }
   }
 }

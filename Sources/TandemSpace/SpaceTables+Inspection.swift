@@ -28,8 +28,8 @@ package struct SpaceInspection: Hashable, Sendable {
   }
 
   package let state: SpaceState
-  /// The size of the file in bytes, without the newest commits in its log.
-  package let byteCount: Int
+  /// The size of the file in bytes, without the newest commits in its log; `nil` for a space without a file.
+  package let byteCount: Int?
   /// The number of all replicas that have sent commits.
   package let replicaCount: Int
   /// Those whose last commit was not accepted, then the others, the last active first.
@@ -48,7 +48,7 @@ extension SpaceTables {
   /// - Parameter maxCount: The maximum number of replicas, of commits, and of overruled versions.
   package func inspection(maxCount: Int) throws -> SpaceInspection {
     SpaceInspection(
-      state: try state(), byteCount: Int(try connection.byteCount()),
+      state: try state(), byteCount: try connection.byteCount().map { Int($0) },
       replicaCount: Int(try connection.integer(.replicaCount)),
       replicas: try replicas(maxCount),
       commits: try history(maxCount: maxCount, includesOverruled: false),

@@ -90,6 +90,9 @@ extension SpaceTables {
     return known.name
   }
 
+  /// The tables of the space with the definitions of their columns.
+  package func definedTables() throws -> [SpaceTable] { try state().tables.map(defined) }
+
   /// A table with the definitions of its columns.
   func defined(_ table: SpaceTable) throws -> SpaceTable {
     var defined = table

@@ -22,7 +22,8 @@ final class TestService: Sendable {
   /// - Parameter tokens: The lines of the token file; `nil` for a service without access tokens.
   init(
     tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits(),
-    maxOpenCount: Int = 8, maxSpaceCount: Int = 10
+    maxOpenCount: Int = 8, maxSpaceCount: Int = 10,
+    now: @escaping @Sendable () -> Double = WallClock.seconds
   ) throws {
     folder = try TemporaryFolder()
     spaces = try SpaceDirectory(
@@ -31,7 +32,7 @@ final class TestService: Sendable {
     var file: TokenFile?
     if let tokens {
       try folder.write(Self.text(tokens), to: "tokens")
-      file = try TokenFile(path: folder.path(of: "tokens"))
+      file = try TokenFile(path: folder.path(of: "tokens"), now: now)
     }
     let lines = EventLog()
     self.lines = lines

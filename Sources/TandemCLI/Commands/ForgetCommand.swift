@@ -28,23 +28,23 @@ enum ForgetCommand: Command {
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
-    options: [
-      LogCommand.Option.space, LogCommand.Option.data, Option.olderThan, Option.keep, Option.quiet,
-    ],
+    options: SpacePlace.Option.all + [Option.olderThan, Option.keep, Option.quiet],
     examples: [
       "tandem forget --space shared.space --older-than 90d",
       "tandem forget --space notes --data spaces --older-than 30d --keep 1000",
+      "tandem forget --space notes --store service=spaces --older-than 90d",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let path = try LogCommand.file(arguments)
     guard arguments.has(Option.olderThan) || arguments.has(Option.keep) else {
       throw arguments.error("say what to forget by --older-than or --keep")
     }
-    let count = try await SyncSpace.forgetHistory(
-      ofFileAt: path, olderThan: arguments[Option.olderThan], keeping: arguments[Option.keep] ?? 0)
-    if !arguments[Option.quiet] {
-      TandemCLI.report("\(path): \(Quantity.count(count, "commit")) forgotten")
+    let (age, keptCount) = (arguments[Option.olderThan], arguments[Option.keep] ?? 0)
+    try await SpacePlace.with(arguments) { place in
+      let count = try await place.write { try $0.forget(olderThan: age, keeping: keptCount) }
+      if !arguments[Option.quiet] {
+        TandemCLI.report("\(place.name): \(Quantity.count(count, "commit")) forgotten")
+      }
     }
     return ExitStatus.success
   }

@@ -1,15 +1,9 @@
 import Tandem
-import TandemServer
 
 /// `tandem log`: shows the commits of a space.
 enum LogCommand: Command {
   /// The options, each declared once.
   enum Option {
-    static let space = ValueOption<String>(
-      "space", "SPACE",
-      help: "The file of a space or, with --data, the name of a space.\nRequired.", offer: .files)
-    static let data = ValueOption<String>(
-      "data", "DIR", help: "The directory in which a server keeps its spaces.")
     static let count = ValueOption(
       "count", in: 1...Int.max,
       help: "The maximum number of commits (default: \(defaultCount)).")
@@ -49,27 +43,19 @@ enum LogCommand: Command {
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
-    options: [Option.space, Option.data, Option.count, Option.replicaName, Option.json],
+    options: SpacePlace.Option.all + [Option.count, Option.replicaName, Option.json],
     examples: [
       "tandem log --space shared.space", "tandem log --space notes --data spaces --json",
       "tandem log --space shared.space --name 3f0c=Laptop",
+      "tandem log --space notes --store postgresql://tandem@db.example/spaces",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let path = try existingFile(arguments)
-    for choice in arguments.all(Option.replicaName) {
-      let replicas = try await SQLiteSpaceStore.setName(
-        choice.name, ofReplicaBeginningWith: choice.replica, path: path)
-      guard replicas.count == 1 else {
-        let reason = replicas.isEmpty ? "no replica" : "\(replicas.count) replicas"
-        throw FileError(
-          path: path, action: "changed",
-          reason: "\(reason) of the space begin with \(choice.replica); tandem log --json shows all"
-        )
-      }
+    let count = arguments[Option.count] ?? defaultCount
+    let commits = try await SpacePlace.with(arguments) { place in
+      for choice in arguments.all(Option.replicaName) { try await name(choice, in: place) }
+      return try await place.read { try $0.history(maxCount: count) }
     }
-    let commits = try await SQLiteSpaceStore.history(
-      path: path, maxCount: arguments[Option.count] ?? defaultCount)
     if arguments[Option.json] {
       for commit in commits { try OutputStream.printLine { commit.write(to: &$0) } }
     } else {
@@ -83,6 +69,20 @@ enum LogCommand: Command {
     return 0
   }
 
+  private static func name(_ choice: ReplicaName, in place: SpacePlace) async throws {
+    let replicas = try await place.write { space in
+      let replicas = try space.replicas(beginningWith: choice.replica)
+      if replicas.count == 1 { try space.setName(choice.name, of: replicas[0]) }
+      return replicas
+    }
+    guard replicas.count == 1 else {
+      let reason = replicas.isEmpty ? "no replica" : "\(replicas.count) replicas"
+      throw FileError(
+        path: place.name, action: "changed",
+        reason: "\(reason) of the space begin with \(choice.replica); tandem log --json shows all")
+    }
+  }
+
   private static let heading = ["version", "time", "account", "replica", "changes"]
 
   /// The cells of a line, in columns.
@@ -90,31 +90,6 @@ enum LogCommand: Command {
     zip(cells, widths.dropLast() + [0]).map { cell, width in
       cell + String(repeating: " ", count: max(0, width - cell.count))
     }.joined(separator: "  ")
-  }
-
-  /// The file of the space that the arguments name, which must be there.
-  static func existingFile(_ arguments: ParsedArguments) throws -> String {
-    let path = try file(arguments)
-    guard access(path, F_OK) == 0 || errno != ENOENT else {
-      throw FileError(
-        path: path, action: "read",
-        reason: "there is no such file; for a space of a server, name the server's directory by "
-          + "--data DIR")
-    }
-    return path
-  }
-
-  /// The file of the space that the arguments name.
-  static func file(_ arguments: ParsedArguments) throws -> String {
-    let name = try arguments.required(Option.space, "the file of a space, or its name and --data")
-    guard let directory = arguments[Option.data] else { return name }
-    let spaces = try SpaceDirectory(reading: directory)
-    guard spaces.contains(name) else {
-      let names = try spaces.names()
-      let hint = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw FileError(path: directory, action: "read", reason: "there is no space \(name)\(hint)")
-    }
-    return spaces.file(of: name)
   }
 }
 

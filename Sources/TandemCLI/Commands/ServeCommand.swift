@@ -149,8 +149,8 @@ enum ServeCommand: Command {
 
       With --store, the spaces are tables of a PostgreSQL database, and any number of servers serve
       them: each sees the commits of the others at once. A password comes from ~/.pgpass or the file
-      that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy. For
-      tandem log, tandem forget and tandem space, spaces must be files. It needs the library libpq.
+      that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy.
+      tandem log, tandem forget and tandem space take --store, too. It needs the library libpq.
 
       Every option but --check-config may be a variable instead: TANDEM_SERVE_TLS_KEY for --tls-key, with
       true or false for an option without a value. The command line comes first, then the variables,
@@ -210,7 +210,9 @@ enum ServeCommand: Command {
     _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws {
     let identity = try identity(arguments)
-    let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
+    let tokens = try arguments[Option.tokens].map { path in
+      try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
+    }
     let metrics = ServerMetrics(version: PackageVersion.current)
     let limits = serviceLimits(arguments)
     let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)

@@ -35,13 +35,12 @@ enum SpaceCommand: Command {
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
-    options: [
-      LogCommand.Option.space, LogCommand.Option.data, Option.dropConstraint, Option.redefine,
-    ],
+    options: SpacePlace.Option.all + [Option.dropConstraint, Option.redefine],
     examples: [
       "tandem space --space shared.space",
       "tandem space --space notes --data spaces --drop-constraint 3",
       "tandem space --space notes --data spaces --redefine note",
+      "tandem space --space notes --store service=spaces",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -49,32 +48,44 @@ enum SpaceCommand: Command {
       throw arguments.error(
         "--drop-constraint and --redefine are two changes: make one after the other")
     }
-    let path = try LogCommand.existingFile(arguments)
-    if let number = arguments[Option.dropConstraint] {
-      guard let rule = try await SQLiteSpaceStore.dropConstraint(number, path: path) else {
-        throw FileError(
-          path: path, action: "changed",
-          reason: "the space has no constraint \(number); tandem space shows all")
+    try await SpacePlace.with(arguments) { place in
+      if let number = arguments[Option.dropConstraint] {
+        try await drop(number, in: place)
+      } else if let table = arguments[Option.redefine] {
+        try await redefine(table, in: place)
+      } else {
+        try await show(place)
       }
-      TandemCLI.report("\(path): dropped in \(rule.table): \(rule.constraint)")
-      return ExitStatus.success
-    }
-    if let name = arguments[Option.redefine] {
-      guard let table = try await SQLiteSpaceStore.forgetDefinitions(of: name, path: path) else {
-        throw FileError(
-          path: path, action: "changed",
-          reason: "the space has no table \(name); tandem space shows all")
-      }
-      TandemCLI.report("\(path): the next copy that synchronizes defines the columns of \(table)")
-      return ExitStatus.success
-    }
-    let space = try await SQLiteSpaceStore.constraints(path: path)
-    for table in space.tables {
-      try OutputStream.printLines(
-        [line(table)] + checks(table)
-          + space.rules.filter { $0.table == FieldName(table.name) }.map { line($0, table) })
     }
     return ExitStatus.success
+  }
+
+  private static func drop(_ number: Int, in place: SpacePlace) async throws {
+    guard let rule = try await place.write({ try $0.dropConstraint(number) }) else {
+      throw FileError(
+        path: place.name, action: "changed",
+        reason: "the space has no constraint \(number); tandem space shows all")
+    }
+    TandemCLI.report("\(place.name): dropped in \(rule.table): \(rule.constraint)")
+  }
+
+  private static func redefine(_ name: String, in place: SpacePlace) async throws {
+    guard let table = try await place.write({ try $0.forgetDefinitions(of: name) }) else {
+      throw FileError(
+        path: place.name, action: "changed",
+        reason: "the space has no table \(name); tandem space shows all")
+    }
+    TandemCLI.report(
+      "\(place.name): the next copy that synchronizes defines the columns of \(table)")
+  }
+
+  private static func show(_ place: SpacePlace) async throws {
+    let (tables, rules) = try await place.read { (try $0.definedTables(), try $0.rules()) }
+    for table in tables {
+      try OutputStream.printLines(
+        [line(table)] + checks(table)
+          + rules.filter { $0.table == FieldName(table.name) }.map { line($0, table) })
+    }
   }
 
   private static func line(_ table: SpaceTable) -> String {

@@ -67,7 +67,9 @@ public final class SyncService: HTTPResponder {
   ) throws(ServerError) {
     let metrics = ServerMetrics()
     var file: TokenFile?
-    if let tokens { file = try TokenFile(path: tokens) }
+    if let tokens {
+      file = try TokenFile(path: tokens, log: { log(ServerEvent(.warning, $0)) })
+    }
     self.init(
       spaces: try SpaceDirectory(path: path, metrics: metrics), tokens: file, metrics: metrics,
       log: log)
@@ -92,15 +94,21 @@ public final class SyncService: HTTPResponder {
     self.log = log
     rates = Mutex(ClientRates(limits))
     feeds = SpaceFeeds(
-      spaces, limits: limits.feed, heartbeat: limits.heartbeat, tokens: tokens, clock: clock,
-      metrics: metrics, log: log)
+      spaces, limits: limits.feed, heartbeat: limits.heartbeat, clock: clock, metrics: metrics,
+      log: log)
   }
 
   /// Sends events to streams until the task is cancelled. When the last run ends, the streams end.
   ///
   /// ``HTTPServer/run()`` calls it. Call it yourself only where another HTTP server answers by this
   /// service. Several runs may be under way.
-  public func run() async { await feeds.run() }
+  public func run() async {
+    await withDiscardingTaskGroup { group in
+      if let tokens { group.addTask { await tokens.run() } }
+      await feeds.run()
+      group.cancelAll()
+    }
+  }
 }
 
 // MARK: - Requests
@@ -124,7 +132,7 @@ extension SyncService {
 
   /// Accepts a request. Where there are no tokens, there are no clients to distinguish.
   func admission(for client: Client) -> HTTPAdmission {
-    .accepted(client: tokens == nil ? nil : client.id)
+    .accepted(client: tokens?.areRequired == true ? client.id : nil)
   }
 
   /// The rejection for a limit that the server has reached.
@@ -333,7 +341,8 @@ extension SyncService {
     stream.send(SpaceFeed.heartbeat)
     feeds.add(
       SpaceFeed.Follower(
-        stream: stream, isPermitted: { client.isPermitted(toRead: space, $0) }),
+        stream: stream,
+        isPermitted: { [tokens] in client.isPermitted(toRead: space, tokens) }),
       to: space, since: since ?? head)
     metrics.countAnswer(SyncRoute.events.rawValue, status: 200)
     return HTTPAnswer(
@@ -476,10 +485,10 @@ extension SyncService {
     }
 
     /// True if it may still read a space, by the tokens as they are now.
-    func isPermitted(toRead space: String, _ tokens: TokenList?) -> Bool {
+    func isPermitted(toRead space: String, _ tokens: (any TokenSource)?) -> Bool {
       switch self {
-      case .local: true
-      case .token(let token): tokens?.token(hash: token.hash)?.access(to: space) != nil
+      case .local: tokens?.areRequired != true
+      case .token(let token): (try? tokens?.current(token))?.access(to: space) != nil
       }
     }
 
@@ -509,26 +518,20 @@ extension SyncService {
 
   /// The client of a request.
   func client(of head: ServedRequestHead) throws(SyncRequestError) -> Client {
-    guard let tokens = try tokenList() else {
+    guard let tokens, tokens.areRequired else {
       try checkHost(head)
       return .local
     }
-    guard let token = tokens.token(in: head) else {
-      metrics.count(.authenticationFailures)
-      // A request without any token is no guess.
-      if head.field("authorization") != nil { noteFailure(of: head) }
+    do {
+      if let secret = head.bearerToken, let token = try tokens.token(ofSecret: secret) {
+        return .token(token)
+      }
+    } catch let refusal as TokenRefusal {
+      countFailure(of: head, isGuess: refusal.isGuess)
       throw SyncRequestError(
-        .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN"
-      )
-    }
-    return .token(token)
-  }
-
-  /// The tokens; `nil` if the server has none.
-  private func tokenList() throws(SyncRequestError) -> TokenList? {
-    guard let tokens else { return nil }
-    do throws(ServerError) {
-      return try tokens.tokens()
+        .unauthenticated, "the access token is not accepted: \(refusal.reason)")
+    } catch let refusal as SyncRequestError {
+      throw refusal
     } catch {
       log(ServerEvent(.error, "\(error)"))
       metrics.count(.tokenFileErrors)
@@ -536,6 +539,16 @@ extension SyncService {
         .unavailable, "the server cannot read its access tokens; its log has the reason",
         retryAfter: .seconds(5))
     }
+    // A request without any token is no guess.
+    countFailure(of: head, isGuess: head.field("authorization") != nil)
+    throw SyncRequestError(
+      .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN")
+  }
+
+  /// Counts a request without a token that is accepted.
+  private func countFailure(of head: ServedRequestHead, isGuess: Bool) {
+    metrics.count(.authenticationFailures)
+    if isGuess { noteFailure(of: head) }
   }
 
   /// Refuses requests of other machines, and of web pages: a browser sends the name of the page's
@@ -564,13 +577,13 @@ extension SyncService {
   }
 }
 
-extension TokenList {
-  /// The token that a request carries, if it is known.
-  fileprivate func token(in head: ServedRequestHead) -> AccessToken? {
-    guard let field = head.field("authorization") else { return nil }
+extension ServedRequestHead {
+  /// The secret that a request carries.
+  fileprivate var bearerToken: String? {
+    guard let field = field("authorization") else { return nil }
     let parts = field.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-    return token(ofSecret: String(parts[1].drop { $0 == " " }))
+    return String(parts[1].drop { $0 == " " })
   }
 }
 

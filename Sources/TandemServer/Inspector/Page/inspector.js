@@ -164,7 +164,7 @@ function showSpace({ name, state, byteCount, replicaCount, replicas, commits, ov
   text(".log-name", name);
   text(".revision", version.toLocaleString("en"));
   text(".replica-count", replicaCount.toLocaleString("en"));
-  text(".size", size(byteCount));
+  text(".size", byteCount === null ? "not known: the database keeps all spaces together" : size(byteCount));
   text(".tables", state.tables.map(table => table.name).join(", ") || "none yet");
   text(".digest", state.digest.replace(/(.{8})(?=.)/g, "$1 "));
   text(".horizon", state.horizon === 0 ? "complete" : `since version ${state.horizon.toLocaleString("en")}; older commits are forgotten`);
