@@ -450,17 +450,4 @@ import Testing
     tool.signal(SIGINT)
     #expect(await tool.end() == 0)
   }
-
-  /// Sends a request, a POST if it has a body.
-  private func answer(
-    _ url: String, secret: String? = nil, body: String? = nil
-  ) async throws -> (status: Int, text: String) {
-    var request = HTTPRequest(body == nil ? "GET" : "POST", url: url)
-    request.body = body.map { Array($0.utf8) }
-    if body != nil { request.fields["Content-Type"] = "application/json" }
-    if let secret { request.fields["Authorization"] = "Bearer \(secret)" }
-    let response = try await SystemHTTPClient(options: HTTPClientOptions()).response(
-      to: request, maxBodyByteCount: 1 << 20)
-    return (response.head.status, String(decoding: response.body, as: UTF8.self))
-  }
 }

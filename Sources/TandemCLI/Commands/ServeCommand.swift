@@ -219,7 +219,7 @@ enum ServeCommand: Command {
     let file = try arguments[Option.tokens].map { path in
       try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
     }
-    let metrics = ServerMetrics()
+    let metrics = ServerMetrics(version: PackageVersion.current)
     let limits = serviceLimits(arguments)
     let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
     var tokens: (any ListedTokens)? = file
