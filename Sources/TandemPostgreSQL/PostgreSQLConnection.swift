@@ -304,16 +304,19 @@ extension PostgreSQLConnection {
 // MARK: - Addresses
 
 extension PostgreSQLConnection {
-  /// Throws if an address cannot be read, or has a password, which every user of the machine could see.
-  static func check(address: String) throws(PostgreSQLError) {
+  /// Throws if an address cannot be read, or has a password, unless that is allowed.
+  static func check(address: String, allowsPassword: Bool) throws(PostgreSQLError) {
     let library = try PostgreSQLLibrary.load()
     var message: UnsafeMutablePointer<CChar>?
     guard let options = library.conninfoParse(address, &message) else {
       defer { library.freemem(message) }
-      let reason = message.map { line(UnsafePointer($0)) } ?? "there is no memory"
+      var reason = message.map { line(UnsafePointer($0)) } ?? "there is no memory"
+      // Some messages quote the address, which may have a password.
+      if reason.contains(address) { reason = "libpq cannot read it" }
       throw PostgreSQLError(.address, "the address cannot be used: \(reason)")
     }
     defer { library.conninfoFree(options) }
+    guard !allowsPassword else { return }
     // Keyword, name in the environment, default, value, label, characters of the field, and its size.
     let stride = 7 * MemoryLayout<UnsafePointer<CChar>>.stride
     var option = options
@@ -324,8 +327,9 @@ extension PostgreSQLConnection {
       if String(cString: keyword) == "password", let value, value.pointee != 0 {
         throw PostgreSQLError(
           .address,
-          "a password in a command is visible to every user of this machine; put it into the file ~/.pgpass, or "
-            + "into one that PGPASSFILE names, readable by its owner only")
+          "a password in a command, or in a file that others may read, is visible to other users of this machine; "
+            + "put it into the file ~/.pgpass, or into one that PGPASSFILE names, readable by its owner only"
+        )
       }
       option += stride
     }

@@ -64,9 +64,13 @@ package final class PostgreSQLDatabase: Sendable {
     return database
   }
 
-  /// Throws if an address cannot be used, or has a password.
-  package static func check(address: String) throws(PostgreSQLError) {
-    try PostgreSQLConnection.check(address: address)
+  /// Throws if an address cannot be used, or has a password that other users of the machine can see.
+  ///
+  /// - Parameter allowsPassword: True if the address comes from a place that other users cannot see.
+  package static func check(
+    address: String, allowsPassword: Bool = false
+  ) throws(PostgreSQLError) {
+    try PostgreSQLConnection.check(address: address, allowsPassword: allowsPassword)
   }
 
   /// Ends all connections. Requests fail from now on.

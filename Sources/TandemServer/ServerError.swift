@@ -23,6 +23,8 @@ public struct ServerError: Error, Hashable, CustomStringConvertible {
     public static let directory = Code(name: "directory")
     /// The file of the access tokens cannot be read or written.
     public static let tokens = Code(name: "tokens")
+    /// The keys of an identity provider cannot be read or used.
+    public static let keys = Code(name: "keys")
   }
 
   /// The kind of error.

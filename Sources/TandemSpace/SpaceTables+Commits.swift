@@ -24,6 +24,8 @@ extension SpaceTables {
     if let standing, standing.sequence == commit.sequence, standing.commit == commit.id {
       return try outcome(of: standing)
     }
+    // Before anything tells another account of the replica's sequence.
+    try checkOwner(standing, account)
     let last = standing?.sequence ?? 0
     let state = try state()
     guard commit.sequence - 1 == last else {
@@ -35,7 +37,7 @@ extension SpaceTables {
         .malformed,
         "another commit has the identity \(commit.id); draw a random one for each commit")
     }
-    try checkRequest(commit, standing, account)
+    try checkRequest(commit, state.tables)
     var commit = commit
     if commit.of > 1 {
       let (whole, outcome) = try take(commit, account: account, at: time)
@@ -116,9 +118,10 @@ extension SpaceTables {
         + "it again")
   }
 
-  /// Throws if the request exceeds a limit or comes from the wrong account.
+  /// Throws if the request exceeds a limit, or has versions of tables that the space does not have. Changes of such
+  /// tables are objections of the outcome.
   private func checkRequest(
-    _ commit: SyncCommit, _ standing: StoredStanding?, _ account: String?
+    _ commit: SyncCommit, _ tables: [SpaceTable]
   ) throws(SyncRequestError) {
     let count = commit.countForLimits
     guard count <= limits.maxCommitChangeCount else {
@@ -126,7 +129,13 @@ extension SpaceTables {
         .overLimit,
         "the commit has \(count) changes; the most are \(limits.maxCommitChangeCount): send fewer")
     }
-    try checkOwner(standing, account)
+    guard !commit.overruled.isEmpty else { return }
+    let names = Set(tables.map { FieldName($0.name) })
+    guard commit.overruled.allSatisfy({ names.contains(FieldName($0.key.table)) }) else {
+      throw SyncRequestError(
+        .malformed,
+        "`overruled` has versions of a table that the space does not have: declare it first")
+    }
   }
 }
 

@@ -159,6 +159,33 @@ struct ConflictsCommandTests: ShellSuite {
         .contains("no open conflict or rejected change 1"))
   }
 
+  @Test("retry all ends with 2 if it changed nothing, 1 if some are left, 0 if none is left")
+  func retryAll() async throws {
+    try await shell(
+      """
+      sqlite3 a.db 'CREATE TABLE t (id TEXT PRIMARY KEY, name TEXT UNIQUE)'; cp a.db b.db
+      for f in a b; do
+        $tandem attach $f.db --space s --table t && $tandem sync $f.db || exit 9
+      done
+      sqlite3 a.db "INSERT INTO t VALUES ('x', 'one'), ('y', 'two')"
+      sqlite3 b.db "INSERT INTO t VALUES ('v', 'one'), ('w', 'two')"; $tandem sync a.db
+      """)
+    #expect(try await shell("$tandem sync b.db", status: 1).error.contains("2 rejected changes"))
+    for word in ["1", "all"] {
+      let refused = try await shell("$tandem rejected b.db retry \(word)", status: 2)
+      #expect(!refused.error.contains("send it"), "\(refused.error)")
+    }
+    try await shell("sqlite3 b.db \"UPDATE t SET name = 'other' WHERE id = 'x'\"")
+    #expect(
+      try await shell("$tandem rejected b.db retry all", status: 1).error
+        .contains("1 rejected change made again; 1 rejected change left"))
+    try await shell("sqlite3 b.db \"UPDATE t SET name = 'another' WHERE id = 'y'\"")
+    try await shell("$tandem rejected b.db retry all")
+    #expect(
+      try await shell("$tandem rejected b.db retry all").error.contains(
+        "no rejected change is open"))
+  }
+
   @Test("detach leaves the file as it was before attach", arguments: ["DELETE", "WAL"])
   func detach(mode: String) async throws {
     try await shell("sqlite3 a.db \"PRAGMA journal_mode=\(mode); \(Self.notes)\"")

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TandemRecords
 import TandemSpace
 import TandemSync
@@ -175,6 +176,39 @@ import Testing
     }
   }
 
+  @Test("A revoked or expired token gets no further commit, whenever the next heartbeat is")
+  func endsBeforeCommit() async throws {
+    var limits = SyncService.Limits()
+    limits.heartbeat = .seconds(3_600)
+    let soon = AccessToken(
+      secret: "a", account: "ann", access: .read, scope: .spaces(["notes"]), expiry: 1_000)
+    let kept = AccessToken.of("b", "bob", .read, ["notes"])
+    let gone = AccessToken.of("c", "cat", .read, ["notes"])
+    let time = Mutex(999.0)
+    try await TestEvents.with(
+      tokens: [soon, kept, gone], limits: limits, now: { time.withLock { $0 } }
+    ) { test in
+      let streams = try await [
+        test.stream(since: test.head, secret: "a"), test.stream(since: test.head, secret: "b"),
+        test.stream(since: test.head, secret: "c"),
+      ]
+      let folder = test.service.folder
+      try folder.write(TestService.text([soon, kept]), to: "new")
+      #expect(rename(folder.path(of: "new"), folder.path(of: "tokens")) == 0)
+      let first = try await test.commit([insertion(1)])
+      #expect(try await streams[0].next().revision == first)
+      #expect(try await streams[1].next().revision == first)
+      await streams[2].waitForEnd()
+      time.withLock { $0 = 1_000 }
+      let second = try await test.commit([insertion(2)])
+      #expect(try await streams[1].next().revision == second)
+      await streams[0].waitForEnd()
+      for (secret, status) in [("a", 401), ("b", 200), ("b\0", 401), ("b ", 401), ("", 401)] {
+        #expect(await test.service.answer("GET", "/v1/spaces", secret: secret).status == status)
+      }
+    }
+  }
+
   @Test("A token has at most so many streams, and the place of one that has ended is free again")
   func streamLimit() async throws {
     var limits = SyncService.Limits()
@@ -206,7 +240,7 @@ import Testing
     #expect(await follow("b").status == 200)
     #expect(await follow("a").status == 200)
     for _ in 0..<2 { #expect(await follow("c").code == "tooManyRequests") }
-    #expect(test.log.count == 1 && test.log[0].contains("`maxTokenFollowedSpaceCount`"))
+    #expect(test.log.count == 1 && test.log[0].message.contains("`maxTokenFollowedSpaceCount`"))
     #expect(await follow("b").status == 200)
     first.stream?.end()
     #expect(await follow("c").status == 429)
@@ -268,17 +302,19 @@ final class TestEvents: Sendable {
   private let replica = TestReplicaBox()
 
   init(
-    tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits()
+    tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits(),
+    now: @escaping @Sendable () -> Double = WallClock.seconds
   ) async throws {
-    service = try TestService(tokens: tokens, limits: limits)
+    service = try TestService(tokens: tokens, limits: limits, now: now)
     head = try await service.makeSpace("notes")
   }
 
   static func with(
     tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits(),
+    now: @escaping @Sendable () -> Double = WallClock.seconds,
     _ body: (TestEvents) async throws -> Void
   ) async throws {
-    let test = try await TestEvents(tokens: tokens, limits: limits)
+    let test = try await TestEvents(tokens: tokens, limits: limits, now: now)
     let run = Task { await test.service.service.run() }
     do {
       try await body(test)

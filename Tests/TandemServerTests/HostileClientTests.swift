@@ -124,6 +124,29 @@ import Testing
     }
   }
 
+  @Test(
+    "What is no HTTP gets a short answer in HTML, as Protocol.md says, and the connection is closed",
+    arguments: [
+      ("GET /a b c\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
+      (
+        "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+          + "\(String(repeating: "f", count: 16))1\r\n", 413
+      ),
+      ("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+      ("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: 9_000))\r\n\r\n", 431),
+      ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", 505),
+    ])
+  func noHTTP(request: String, status: Int) async throws {
+    try await TestHTTP.with { http in
+      let connection = try http.connect()
+      await connection.send(request)
+      let answer = await connection.text(until: "no end")
+      #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(200))")
+      #expect(answer.contains("<html>") && answer.utf8.count < 1_000, "\(answer)")
+      try await http.expectService()
+    }
+  }
+
   @Test("The connection of a client that was cut off, and reads no more, is closed")
   func cutReader() async throws {
     var limits = HTTPServerLimits.patient

@@ -17,18 +17,19 @@ final class TestService: Sendable {
   private let lines: LogLines
 
   /// The messages for the operator.
-  var log: [String] { lines.all }
+  var log: [ServerEvent] { lines.all }
 
   private final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    private let lines = Mutex<[ServerEvent]>([])
+    var all: [ServerEvent] { lines.withLock { $0 } }
+    func add(_ line: ServerEvent) { lines.withLock { $0.append(line) } }
   }
 
   /// - Parameter tokens: The lines of the token file; `nil` for a service without access tokens.
   init(
     tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits(),
-    maxOpenCount: Int = 8, maxSpaceCount: Int = 10
+    maxOpenCount: Int = 8, maxSpaceCount: Int = 10,
+    now: @escaping @Sendable () -> Double = WallClock.seconds
   ) throws {
     folder = try TemporaryFolder()
     spaces = try SpaceDirectory(
@@ -37,7 +38,7 @@ final class TestService: Sendable {
     var file: TokenFile?
     if let tokens {
       try folder.write(Self.text(tokens), to: "tokens")
-      file = try TokenFile(path: folder.path(of: "tokens"))
+      file = try TokenFile(path: folder.path(of: "tokens"), now: now)
     }
     let lines = LogLines()
     self.lines = lines
@@ -55,7 +56,7 @@ final class TestService: Sendable {
   /// Answers a request as an ``HTTPServer`` does.
   func answer(
     _ method: String, _ target: String, secret: String? = nil, body: [UInt8] = [],
-    fields: [(name: String, value: String)] = []
+    fields: [(name: String, value: String)] = [], address: String? = nil
   ) async -> HTTPAnswer {
     var all = fields
     if !all.contains(where: { $0.name == "Host" }) { all.append(("Host", "127.0.0.1:7420")) }
@@ -63,7 +64,7 @@ final class TestService: Sendable {
     if method == "POST", !all.contains(where: { $0.name == "Content-Type" }) {
       all.append(("Content-Type", "application/json"))
     }
-    let head = ServedRequestHead(method: method, target: target, fields: all)
+    let head = ServedRequestHead(method: method, target: target, fields: all, address: address)
     if case .refused(let refusal) = service.admission(of: head) { return refusal }
     return await service.answer(ServedRequest(head: head, body: body))
   }

@@ -74,13 +74,13 @@ import Testing
     // Out of sequence, by another account, with too many changes.
     replica.sequence += 1
     let late = replica.parts(first, 2, changes: (1...4).map { change(.integer($0), .insert([:])) })
-    #expect(try space.commit(late[0]) == .sequence(last: 1, fate: nil))
+    #expect(try space.commit(late[0], account: "ann") == .sequence(last: 1, fate: nil))
     replica.sequence = 1
     let lost = SpaceRevision(epoch: base.epoch, version: first.version, mark: ~first.mark)
-    #expect(try space.commit(replica.parts(lost, 2)[0]) == .gone(.history))
+    #expect(try space.commit(replica.parts(lost, 2)[0], account: "ann") == .gone(.history))
     replica.sequence = 1
     let long = replica.parts(first, 2, changes: (1...4).map { change(.integer($0), .insert([:])) })
-    expectRefusal(.overLimit) { try space.commit(long[0], account: "bob") }
+    expectRefusal(.overLimit) { try space.commit(long[0], account: "ann") }
     replica.sequence = 1
     let parts = replica.parts(first, 3)
     expectRefusal(.unauthorized) { try space.commit(parts[0], account: "bob") }

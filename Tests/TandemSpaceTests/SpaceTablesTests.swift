@@ -129,6 +129,15 @@ import Testing
       }
       #expect(refusal?.code == .unauthorized)
     }
+    // Another account does not learn the sequence either.
+    replica.sequence = 7
+    let late = replica.commit(revision, [])
+    let refusalOfLate = #expect(throws: SyncRequestError.self) {
+      try space.commit(late, account: "bob")
+    }
+    #expect(refusalOfLate?.code == .unauthorized)
+    #expect(try space.commit(late, account: "ann") == .sequence(last: 1, fate: nil))
+    replica.sequence = 2
     let head = try space.commit(next, account: "ann").accepted()
     let changes = (0..<3).map { change(.integer($0), .insert(["a": 1])) }
     let many = replica.commit(head, changes)
@@ -189,6 +198,26 @@ import Testing
     #expect(page.digest == digest)
     let kept = try space.rows("version, id, fields", of: "overruled")
     #expect(kept == [[1, "[\"text\"]", "{\"a\":2.0}"]])
+  }
+
+  @Test(
+    "Overruled versions of tables that the space does not have are refused, and nothing is kept")
+  func overruledOfUnknownTables() throws {
+    let space = try TestSpace()
+    var replica = TestReplica(seed: 1)
+    let head = try space.head
+    let commit = replica.commit(head, [change(.integer(1), .insert(["a": 1]))])
+    func with(_ table: String) -> SyncCommit {
+      SyncCommit(
+        replica: commit.replica, sequence: 1, id: commit.id, base: head, changes: commit.changes,
+        overruled: [
+          SyncRecordState(key: SyncKey(table: table, id: [1]), version: 0, fields: ["a": 2])
+        ])
+    }
+    let refusal = #expect(throws: SyncRequestError.self) { try space.commit(with("other")) }
+    #expect(refusal?.code == .malformed && refusal?.message.contains("`overruled`") == true)
+    #expect(try space.head == head && space.rows("id", of: "overruled").isEmpty)
+    _ = try space.commit(with("t")).accepted()
   }
 
   @Test("A row that another program has spoilt is an error that names it", .onlyOnSQLite)

@@ -6,6 +6,8 @@ struct ParsedArguments {
   private(set) var operands: [String] = []
   private var texts: [(option: any CommandOption, text: String)] = []
   private var values: [String: [any Sendable]] = [:]
+  /// The options with a value that other users of the machine cannot see.
+  private var secrets: Set<String> = []
 
   /// Parses the arguments of `command`.
   ///
@@ -130,6 +132,22 @@ struct ParsedArguments {
     }
     return value
   }
+
+  /// Gives an option a value that does not stand on the command line.
+  ///
+  /// - Parameter isSecret: True if other users of the machine cannot see it.
+  mutating func add(
+    _ text: String, for option: any CommandOption, _ isSecret: Bool
+  ) throws(UsageError) {
+    values[checked(option).name, default: []].append(try option.read(text))
+    if isSecret { secrets.insert(option.name) }
+  }
+
+  /// True if other users of the machine cannot see the value of an option.
+  func isSecret(_ option: any CommandOption) -> Bool { secrets.contains(checked(option).name) }
+
+  /// True if the option of a name was given.
+  func has(named name: String) -> Bool { values[name] != nil }
 
   /// True if the option was given.
   func has(_ option: any CommandOption) -> Bool { values[checked(option).name] != nil }

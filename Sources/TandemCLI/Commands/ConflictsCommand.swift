@@ -20,7 +20,8 @@ enum ConflictsCommand: KeptEditsCommand {
       conflict so, in one transaction. "retry" is the same with --take local, "discard" with
       --take remote. Conflicts and rejected changes (tandem rejected) are numbered as one list.
 
-      Exit status: 0 no conflict is open, 1 conflicts are open, 2 errors.
+      Exit status: 0 no conflict is open, 1 conflicts are open, 2 errors. After resolve, retry and
+      discard: 0 none is left, 1 some are left, 2 nothing has changed.
       """,
     operands: operands,
     options: keptEditOptions,
@@ -55,7 +56,8 @@ enum RejectedCommand: KeptEditsCommand {
       and those of the kind row, stay when all are retried; those of the kind record when all are
       discarded. Conflicts (tandem conflicts) and rejected changes are numbered as one list.
 
-      Exit status: 0 if there are none, 1 if there are, 2 errors.
+      Exit status: 0 if there are none, 1 if there are, 2 errors. After resolve, retry and discard:
+      0 none is left, 1 some are left, 2 nothing has changed.
       """,
     operands: operands,
     options: keptEditOptions,

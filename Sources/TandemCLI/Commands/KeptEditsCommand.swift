@@ -140,7 +140,9 @@ extension KeptEditsCommand {
         let next = count > 0 && verb.writesRows ? "; send it: tandem sync \(path)" : ""
         TandemCLI.report("\(path): \(done)\(left ?? "")\(next)")
       }
-      return rest.isEmpty ? ExitStatus.success : ExitStatus.attention
+      if rest.isEmpty { return ExitStatus.success }
+      // As for one edit that cannot be changed.
+      return count > 0 ? ExitStatus.attention : ExitStatus.failure
     }
   }
 

@@ -142,18 +142,5 @@ extension SpaceCommit {
     }
   }
 
-  /// The time by RFC 3339, in UTC.
-  private var timeText: String {
-    var seconds = time_t(time / 1_000)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func digits(_ number: Int32, _ count: Int) -> String {
-      let text = String(number)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    let date =
-      "\(digits(parts.tm_year + 1900, 4))-\(digits(parts.tm_mon + 1, 2))-\(digits(parts.tm_mday, 2))"
-    return "\(date)T\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):"
-      + "\(digits(parts.tm_sec, 2)).\(digits(Int32(time % 1_000), 3))Z"
-  }
+  private var timeText: String { Quantity.time(time) }
 }

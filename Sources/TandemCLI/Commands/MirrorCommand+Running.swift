@@ -20,7 +20,7 @@ extension MirrorCommand.Options {
       }
       return count
     }
-    let interruption = Interruption { repeating.cancel() }
+    let interruption = Interruption { _ in repeating.cancel() }
     defer { interruption.end() }
     begin.finish()
     let count = try await repeating.value

@@ -6,6 +6,18 @@ import TandemServer
 enum ServeCommand: Command {
   /// The options, each declared once.
   enum Option {
+    static let config = ValueOption<String>(
+      "config", "FILE",
+      help: """
+        A JSON object with values of these options, by their names
+        without --, as {"tokens":"tokens","inspect":true}.
+        """)
+    static let checkConfig = Flag(
+      "check-config",
+      help: """
+        Check the options, the files, the certificate, the address
+        and the store, and print all faults. Serve nothing.
+        """)
     static let data = ValueOption<String>(
       "data", "DIR",
       help:
@@ -37,6 +49,20 @@ enum ServeCommand: Command {
         Serve a page for operators, URL/inspect: spaces, replicas,
         commits, conflicts, metrics; no fields of records. With
         --tokens it needs a token of: tandem token create --inspect
+        """)
+    static let log = ValueOption<ServerLog.Form>(
+      "log", "FORM",
+      help: """
+        Write the log to standard error as text or json (default:
+        text): one line for each event, with address, account,
+        space, status, reason, duration or milliseconds, bytes.
+        """)
+    static let logLevel = ValueOption<ServerLog.Threshold>(
+      "log-level", "LEVEL",
+      help: """
+        Log warning: refused access, limits and errors; notice:
+        also other refused requests, start and stop (default); or
+        info: also all other requests.
         """)
     static let json = Flag(
       "json",
@@ -70,6 +96,19 @@ enum ServeCommand: Command {
       "max-token-spaces", in: 1...1_000_000,
       help:
         "The maximum number of spaces that one access token\nfollows at a time (default: 1000).")
+    static let rate = ValueOption(
+      "rate", in: 1...1_000_000,
+      help:
+        "The maximum number of requests in a second of each\naccount and of each address, on average over 10 seconds."
+    )
+    static let maxFailures = ValueOption(
+      "max-failures", in: 1...1_000_000,
+      help: """
+        Ban an address (IPv6: its /64) after so many wrong access
+        tokens. Not behind a proxy: all addresses are the proxy's.
+        """)
+    static let banTime = ValueOption.seconds(
+      "ban-time", help: "The duration of a ban (default: 600).")
     static let maxBodies = ValueOption.byteCount(
       "max-bodies",
       help: "The maximum length of the bodies of all requests at a\ntime (default: 256M).")
@@ -104,7 +143,7 @@ enum ServeCommand: Command {
       --tls-key, or a proxy with TLS, wherever tokens travel through a network.
 
       It prints one line with its address when it listens, and serves until SIGINT or SIGTERM. Then
-      it answers the requests under way and ends with status 0. SIGHUP reads the certificate, the key
+      it answers the requests under way and ends with status 0. The log says why it stops. SIGHUP reads the certificate, the key
       and the access tokens again, unless the terminal of the server has closed: then it ends. The
       server notifies systemd (Type=notify, WatchdogSec=).
 
@@ -113,18 +152,24 @@ enum ServeCommand: Command {
       that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy.
       tandem log, tandem forget and tandem space take --store, too. It needs the library libpq.
 
+      Every option but --check-config may be a variable instead: TANDEM_SERVE_TLS_KEY for --tls-key, with
+      true or false for an option without a value. The command line comes first, then the variables,
+      then the file of --config, then the default. A password may be in the address of --store only in
+      a variable, or in a file that only its owner can read (chmod 600).
+
       One server at a time serves a directory. /metrics has counts for Prometheus, /healthz is for
       load balancers, and /v1/openapi.json describes all requests.
 
-      Exit status: 0 stopped by a signal, 1 failure, 2 wrong usage.
+      Exit status: 0 stopped by a signal, or no faults, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: [
-      Option.data, Option.store, Option.createStore, Option.listen, Option.tokens,
-      Option.certificate, Option.key, Option.inspect,
+      Option.config, Option.checkConfig, Option.data, Option.store, Option.createStore,
+      Option.listen, Option.tokens,
+      Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
-      Option.maxTokenSpaces, Option.maxBodies,
+      Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime, Option.maxBodies,
       Option.maxAnswers, Option.maxSpaces, Option.maxOpenSpaces, Option.idleTime,
       Option.heartbeat,
     ],
@@ -133,25 +178,53 @@ enum ServeCommand: Command {
       "tandem serve --data spaces --listen 0.0.0.0:7420 --tokens tokens "
         + "--tls-cert cert.pem --tls-key key.pem",
       "tandem serve --data spaces --tokens tokens --inspect",
+      "tandem serve --config /etc/tandem/serve.json --check-config",
       "tandem serve --store postgresql://tandem@db.example/spaces --create-store --tokens tokens",
     ])
 
-  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+  static func run(_ given: ParsedArguments) async throws -> Int32 {
+    var arguments = given
+    let faults = arguments.addSettings(fileOption: Option.config, besides: [Option.checkConfig])
+    if arguments[Option.checkConfig] { return try await check(arguments, faults: faults) }
+    guard faults.isEmpty else { throw arguments.error(faults.joined(separator: "\n")) }
+    return try await serve(arguments)
+  }
+
+  private static func serve(_ arguments: ParsedArguments) async throws -> Int32 {
+    let log = ServerLog(
+      ServerLogFormat(arguments[Option.log] ?? .text),
+      level: (arguments[Option.logLevel] ?? .notice).level)
+    defer { log.flush() }
+    do {
+      try await serve(arguments) { log.add($0) }
+      return ExitStatus.success
+    } catch let error as UsageError {
+      throw error
+    } catch {
+      log.add(ServerEvent(.error, "the server stops: \(error)"))
+      return failureStatus
+    }
+  }
+
+  private static func serve(
+    _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
+  ) async throws {
     let identity = try identity(arguments)
-    let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
+    let tokens = try arguments[Option.tokens].map { path in
+      try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
+    }
     let metrics = ServerMetrics()
     let limits = serviceLimits(arguments)
-    let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics)
-    let service = SyncService(spaces: spaces, tokens: tokens, limits: limits, metrics: metrics) {
-      TandemCLI.report($0)
-    }
+    let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
+    let service = SyncService(
+      spaces: spaces, tokens: tokens, limits: limits, metrics: metrics, log: log)
     let address = arguments[Option.listen] ?? .usual
     let socket = try ListeningSocket(
       host: address.host, port: address.port, allowsOthers: tokens != nil)
     // From here on, a signal stops the server in order.
     let (signals, signal) = AsyncStream<Signal>.makeStream()
     let interruption = Interruption {
-      signal.yield(.stop)
+      signal.yield(.stop($0))
     } reload: {
       signal.yield(.reload)
     }
@@ -159,86 +232,111 @@ enum ServeCommand: Command {
     let responder: any HTTPResponder = arguments[Option.inspect] ? Inspector(service) : service
     let server = try HTTPServer(
       socket, identity: identity, limits: serverLimits(arguments), metrics: metrics,
-      responder: responder)
+      responder: responder, log: log)
     if tokens == nil {
-      TandemCLI.report(
-        "serving this machine only: without --tokens, each of its programs may read and change "
-          + "all spaces")
+      log(
+        ServerEvent(
+          .warning,
+          "serving this machine only: without --tokens, each of its programs may read and change "
+            + "all spaces"))
     } else if identity == nil, !socket.isLoopback {
-      TandemCLI.report(
-        "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this "
-          + "server")
+      log(
+        ServerEvent(
+          .warning,
+          "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this "
+            + "server"))
     }
     if arguments[Option.inspect] {
-      TandemCLI.report("inspect the spaces in a browser: \(server.url)\(Inspector.path)")
+      log(
+        ServerEvent(
+          .notice, "inspect the spaces in a browser: \(server.url)\(Inspector.path)"))
     }
+    log(ServerEvent(.notice, "tandem \(PackageVersion.current) serves on \(server.url)"))
     try print("listening", url: server.url, arguments)
     ServiceManager.notify("READY=1")
     await withDiscardingTaskGroup { group in
       group.addTask { await server.run() }
       group.addTask { await ServiceManager.keepWatchdog() }
       for await signal in signals {
-        guard signal == .reload else { break }
+        if case .stop(let number) = signal {
+          log(ServerEvent(.notice, "the server stops after \(Interruption.name(of: number))"))
+          break
+        }
         ServiceManager.notifyReload()
-        if reload(server, tokens, arguments) { try? print("reloaded", url: nil, arguments) }
+        if reload(server, tokens, arguments, log) {
+          log(ServerEvent(.notice, "read the files again after SIGHUP"))
+          try? print("reloaded", url: nil, arguments)
+        }
         ServiceManager.notify("READY=1")
       }
       ServiceManager.notify("STOPPING=1")
       group.cancelAll()
     }
     await closeSpaces()
+    log(ServerEvent(.notice, "the server has stopped"))
     try print("stopped", url: nil, arguments)
-    return ExitStatus.success
   }
 
   /// The spaces of a directory or of a database, and the function that closes them.
   private static func spaces(
-    _ arguments: ParsedArguments, _ limits: SyncLimits, _ metrics: ServerMetrics
+    _ arguments: ParsedArguments, _ limits: SyncLimits, _ metrics: ServerMetrics,
+    _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws -> (any ServedSpaces, close: () async -> Void) {
     let maxSpaceCount = arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount
-    guard let address = arguments[Option.store] else {
-      guard !arguments[Option.createStore] else {
-        throw arguments.error("--create-store belongs to --store")
-      }
+    guard let address = try storeAddress(arguments) else {
       let spaces = try SpaceDirectory(
         path: arguments[Option.data] ?? defaultDirectory,
         maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
         maxSpaceCount: maxSpaceCount, limits: limits, metrics: metrics)
       return (spaces, { await spaces.close() })
     }
-    guard arguments[Option.data] == nil, arguments[Option.maxOpenSpaces] == nil else {
-      throw arguments.error(
-        "--data and --max-open-spaces are for files: leave them out with --store")
-    }
-    try PostgreSQLDatabase.check(address: address)
     let database = try await PostgreSQLDatabase.open(
       address: address, creates: arguments[Option.createStore]
-    ) { TandemCLI.report($0) }
+    ) { log(ServerEvent(.warning, $0)) }
     let spaces = PostgreSQLSpaces(database, maxSpaceCount: maxSpaceCount, limits: limits)
     return (spaces, { await spaces.close() })
   }
 
+  /// The address of the database; `nil` if the spaces are files.
+  static func storeAddress(_ arguments: ParsedArguments) throws -> String? {
+    guard let address = arguments[Option.store] else {
+      guard !arguments[Option.createStore] else {
+        throw arguments.error("--create-store belongs to --store")
+      }
+      return nil
+    }
+    guard arguments[Option.data] == nil, arguments[Option.maxOpenSpaces] == nil else {
+      throw arguments.error(
+        "--data and --max-open-spaces are for files: leave them out with --store")
+    }
+    try PostgreSQLDatabase.check(
+      address: address, allowsPassword: arguments.isSecret(Option.store))
+    return address
+  }
+
   private enum Signal {
     case reload
-    case stop
+    /// The number of the system's signal.
+    case stop(Int32)
   }
 
   /// Reads the certificate, the key and the tokens again. Reports what cannot be used; returns true if
   /// all can.
   private static func reload(
-    _ server: HTTPServer, _ tokens: TokenFile?, _ arguments: ParsedArguments
+    _ server: HTTPServer, _ tokens: TokenFile?, _ arguments: ParsedArguments,
+    _ log: (ServerEvent) -> Void
   ) -> Bool {
     var isComplete = true
     do {
       if let identity = try identity(arguments) { try server.renew(identity) }
     } catch {
-      TandemCLI.report("\(error). The former certificate stays in use")
+      log(ServerEvent(.error, "\(error). The former certificate stays in use"))
       isComplete = false
     }
     do throws(ServerError) {
       try tokens?.reload()
     } catch {
-      TandemCLI.report("\(error). Until it can be read, no token is accepted")
+      log(ServerEvent(.error, "\(error). Until it can be read, no token is accepted"))
       isComplete = false
     }
     return isComplete
@@ -247,7 +345,7 @@ enum ServeCommand: Command {
   /// The directory of the spaces, unless specified otherwise.
   static let defaultDirectory = "tandem-data"
 
-  private static func identity(_ arguments: ParsedArguments) throws -> HTTPServer.Identity? {
+  static func identity(_ arguments: ParsedArguments) throws -> HTTPServer.Identity? {
     switch (arguments[Option.certificate], arguments[Option.key]) {
     case (nil, nil): return nil
     case (let certificate?, let key?):
@@ -267,6 +365,9 @@ enum ServeCommand: Command {
     limits.maxTokenStreamCount = arguments[Option.maxTokenStreams] ?? limits.maxTokenStreamCount
     limits.maxTokenFollowedSpaceCount =
       arguments[Option.maxTokenSpaces] ?? limits.maxTokenFollowedSpaceCount
+    limits.maxRequestRate = arguments[Option.rate]
+    limits.maxFailureCount = arguments[Option.maxFailures]
+    limits.banTime = arguments[Option.banTime] ?? limits.banTime
     limits.heartbeat = arguments[Option.heartbeat] ?? limits.heartbeat
     return limits
   }

@@ -19,11 +19,11 @@ final class Interruption {
     return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// Calls `body` at the first signal. No signal is missed after the return.
+  /// Calls `body` with the number of the first signal. No signal is missed after the return.
   ///
   /// - Parameter reload: Called at each SIGHUP, also if it was ignored, unless the terminal of the process has closed:
   ///   that is a signal to end, as without this parameter.
-  init(_ body: @escaping @Sendable () -> Void, reload: (@Sendable () -> Void)? = nil) {
+  init(_ body: @escaping @Sendable (Int32) -> Void, reload: (@Sendable () -> Void)? = nil) {
     let registrations = DispatchSemaphore(value: 0)
     // Has one signal, for the first that comes.
     let first = DispatchSemaphore(value: 0)
@@ -40,7 +40,7 @@ final class Interruption {
         Self.leaveToSystem(besides: reload == nil ? nil : SIGHUP)
         // While Dispatch takes a signal, it blocks that one in all threads: a second one soon after it comes here too.
         guard first.wait(timeout: .now()) == .success else { return Self.end(by: number) }
-        body()
+        body(number)
       }
       source.setRegistrationHandler { registrations.signal() }
       source.activate()
@@ -51,6 +51,16 @@ final class Interruption {
     #if canImport(Darwin)
       for number in numbers { signal(number, SIG_IGN) }
     #endif
+  }
+
+  /// The name of a signal.
+  static func name(of number: Int32) -> String {
+    switch number {
+    case SIGINT: "SIGINT"
+    case SIGTERM: "SIGTERM"
+    case SIGHUP: "SIGHUP"
+    default: "signal \(number)"
+    }
   }
 
   /// Restores the system's handling of the signals.

@@ -10,7 +10,7 @@ enum Stop {
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
     let (stops, stop) = AsyncStream<Stop>.makeStream()
-    let interruption = Interruption { stop.yield(.interrupted) }
+    let interruption = Interruption { _ in stop.yield(.interrupted) }
     defer { interruption.end() }
     OutputClosure.notify { stop.yield(.outputClosed) }
     return try await withThrowingTaskGroup(of: Result?.self) { group in

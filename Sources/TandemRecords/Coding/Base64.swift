@@ -1,5 +1,5 @@
 /// Bytes as a text (RFC 4648, section 4), as JSON has them.
-enum Base64 {
+package enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let values = Dictionary(uniqueKeysWithValues: zip(alphabet, 0...))
@@ -33,5 +33,23 @@ enum Base64 {
     }
     // Only one text stands for these bytes.
     return Base64.text(of: bytes) == text ? bytes : nil
+  }
+
+  /// The bytes of a text in the alphabet for addresses, without padding (section 5); `nil` if it is not the text of any
+  /// bytes.
+  package static func urlBytes(of text: String) -> [UInt8]? {
+    let isOther: (UInt8) -> Bool = { [UInt8(ascii: "+"), UInt8(ascii: "/"), padding].contains($0) }
+    guard !text.utf8.contains(where: isOther) else { return nil }
+    let standard = text.utf8.map { (character: UInt8) -> UInt8 in
+      switch character {
+      case UInt8(ascii: "-"): UInt8(ascii: "+")
+      case UInt8(ascii: "_"): UInt8(ascii: "/")
+      default: character
+      }
+    }
+    let paddingCount = (4 - standard.count % 4) % 4
+    return bytes(
+      of: String(decoding: standard + Array(repeating: padding, count: paddingCount), as: UTF8.self)
+    )
   }
 }

@@ -40,6 +40,9 @@ final class Exchange: Sendable {
     var ignoredByteCount = 0
     /// The length of the answer, as far as it counts.
     var answerByteCount = 0
+    /// The event for the log, once there is an answer.
+    var event: ServerEvent?
+    var sentByteCount = 0
   }
 
   /// The maximum number of bytes of a refused body that are read, so that the client can read the
@@ -48,6 +51,7 @@ final class Exchange: Sendable {
 
   /// The path and the query of the request.
   let target: String
+  private let start = ContinuousClock.now
   private nonisolated(unsafe) let pointer: OpaquePointer
   private let state = Mutex(State())
 
@@ -136,6 +140,11 @@ final class Exchange: Sendable {
   /// Notes the length of the answer that is being sent.
   func count(answerByteCount: Int) { state.withLock { $0.answerByteCount = answerByteCount } }
 
+  /// Notes that bytes of a stream were given to the library.
+  fileprivate func count(sentByteCount: Int) {
+    state.withLock { $0.sentByteCount += sentByteCount }
+  }
+
   /// Releases the memory of the request. Returns the lengths of its body and of its answer.
   func end() -> (bodyByteCount: Int, answerByteCount: Int) {
     state.withLock { state in
@@ -144,6 +153,27 @@ final class Exchange: Sendable {
       return (state.body.count, state.answerByteCount)
     }
   }
+
+  /// The event of the request, which has ended.
+  var event: ServerEvent {
+    state.withLock { state in
+      var event = state.event ?? .unanswered(hasHead: state.head != nil)
+      event.address = connection?.address
+      event.add(method: state.head?.method ?? "-", target: target)
+      event.duration = ContinuousClock.now - start
+      event.byteCount = state.sentByteCount
+      return event
+    }
+  }
+}
+
+extension ServerEvent {
+  /// A request without an answer of the program: the library has refused it, or the client has left.
+  fileprivate static func unanswered(hasHead: Bool) -> ServerEvent {
+    hasHead
+      ? ServerEvent(.info, "the client left before it had an answer")
+      : ServerEvent(.notice, "the header was not valid, was too long, or did not arrive")
+  }
 }
 
 // MARK: - Sending
@@ -151,7 +181,14 @@ final class Exchange: Sendable {
 extension Exchange {
   /// Gives an answer to the library, which sends it.
   func send(_ answer: HTTPAnswer, closes: Bool) -> MHD_Result {
-    state.withLock { $0.phase = .sending }
+    state.withLock { state in
+      state.phase = .sending
+      state.event = answer.event
+      state.event?.status = answer.status
+      if case .bytes(let bytes) = answer.content, state.head?.method != "HEAD" {
+        state.sentByteCount = bytes.count
+      }
+    }
     guard let response = response(answer.content) else { return cmicrohttp_no }
     defer { MHD_destroy_response(response) }
     for (name, value) in answer.fields + (closes ? [("Connection", "close")] : []) {
@@ -174,7 +211,7 @@ extension Exchange {
         { context, _, buffer, count in
           Unmanaged<StreamReader>.fromOpaque(context!).takeUnretainedValue()
             .read(UnsafeMutableRawBufferPointer(start: buffer, count: count))
-        }, Unmanaged.passRetained(StreamReader(stream, pointer)).toOpaque(),
+        }, Unmanaged.passRetained(StreamReader(stream, self, pointer)).toOpaque(),
         { context in Unmanaged<StreamReader>.fromOpaque(context!).release() })
     }
   }
@@ -187,10 +224,12 @@ extension Exchange {
 /// Reads an ``AnswerStream`` for the library.
 private final class StreamReader: Sendable {
   private let stream: AnswerStream
+  private let exchange: Exchange
   private nonisolated(unsafe) let pointer: OpaquePointer
 
-  init(_ stream: AnswerStream, _ pointer: OpaquePointer) {
+  init(_ stream: AnswerStream, _ exchange: Exchange, _ pointer: OpaquePointer) {
     self.stream = stream
+    self.exchange = exchange
     self.pointer = pointer
   }
 
@@ -201,7 +240,9 @@ private final class StreamReader: Sendable {
       MHD_resume_connection(pointer)
     }
     switch reading {
-    case .bytes(let count): return count
+    case .bytes(let count):
+      exchange.count(sentByteCount: count)
+      return count
     case .waiting: return 0
     case .end: return cmicrohttp_end_of_stream
     }
@@ -225,12 +266,15 @@ final class ServerConnection: Sendable {
   }
 
   let descriptor: Int32
+  /// The number of the client's address.
+  let address: String?
   /// The library's server that has accepted the connection; only compared.
   nonisolated(unsafe) let daemon: OpaquePointer?
   private let state = Mutex((phase: Phase.idle, start: ContinuousClock.now))
 
   init(descriptor: Int32, daemon: OpaquePointer?) {
     self.descriptor = descriptor
+    address = peerAddress(of: descriptor)
     self.daemon = daemon
   }
 

@@ -14,6 +14,8 @@ public struct HTTPAnswer: Sendable {
   public var fields: [(name: String, value: String)]
   /// The body.
   public var content: Content
+  /// The event for the log, which the server completes when the answer has been sent.
+  public var event = ServerEvent(.info)
 
   /// An answer.
   public init(status: Int, fields: [(name: String, value: String)] = [], content: Content) {

@@ -63,6 +63,7 @@ public final class HTTPServer: Sendable {
   private let responder: any HTTPResponder
   private let limits: HTTPServerLimits
   private let metrics: ServerMetrics
+  private let log: @Sendable (ServerEvent) -> Void
   let state: Mutex<State>
   let connections = Mutex<[ObjectIdentifier: ServerConnection]>([:])
   private let exchanges: AsyncStream<Exchange>
@@ -75,20 +76,23 @@ public final class HTTPServer: Sendable {
   ///   - identity: A certificate, to serve https.
   ///   - limits: The bounds of connections, bodies and times.
   ///   - responder: The program that answers the requests.
+  ///   - log: Called when a request has ended, on the server's thread: it must not wait.
   /// - Throws: ``ServerError`` if the certificate and the key cannot be used.
   public convenience init(
     _ socket: ListeningSocket, identity: Identity? = nil,
-    limits: HTTPServerLimits = HTTPServerLimits(), responder: some HTTPResponder
+    limits: HTTPServerLimits = HTTPServerLimits(), responder: some HTTPResponder,
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) throws(ServerError) {
     try self.init(
-      socket, identity: identity, limits: limits, metrics: ServerMetrics(), responder: responder)
+      socket, identity: identity, limits: limits, metrics: ServerMetrics(), responder: responder,
+      log: log)
   }
 
   /// A server that counts connections.
   package init(
     _ socket: ListeningSocket, identity: Identity? = nil,
     limits: HTTPServerLimits = HTTPServerLimits(), metrics: ServerMetrics,
-    responder: some HTTPResponder
+    responder: some HTTPResponder, log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) throws(ServerError) {
     let host = socket.host.contains(":") ? "[\(socket.host)]" : socket.host
     url = "\(identity == nil ? "http" : "https")://\(host):\(socket.port)"
@@ -96,6 +100,7 @@ public final class HTTPServer: Sendable {
     self.responder = responder
     self.limits = limits
     self.metrics = metrics
+    self.log = log
     state = Mutex(
       State(
         bodies: MemoryShares(
@@ -342,7 +347,7 @@ extension HTTPServer {
   ) -> MHD_Result {
     let head = ServedRequestHead(
       method: method, target: exchange.target, fields: Self.fields(of: connection),
-      isLocal: isLocal)
+      isLocal: isLocal, address: exchange.connection?.address)
     exchange.connection?.enter(.receiving)
     if let trouble = trouble(with: head) {
       exchange.receive(head, .accepted(client: nil))
@@ -462,6 +467,7 @@ extension HTTPServer {
     // A client that was cut off often reads no more, and sends no other request.
     exchange.connection?.enter(stream == nil ? .idle : .ending)
     stream?.end()
+    log(exchange.event)
   }
 
   private func notify(

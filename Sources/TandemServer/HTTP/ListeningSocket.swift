@@ -116,6 +116,38 @@ private func isLoopback(_ address: UnsafeMutablePointer<sockaddr>) -> Bool {
   }
 }
 
+/// The number of the address at the other end of a socket; `nil` if it is unknown. An IPv4 address that a socket of IPv6
+/// has accepted is written as usual.
+func peerAddress(of descriptor: Int32) -> String? {
+  var storage = sockaddr_storage()
+  var count = socklen_t(MemoryLayout<sockaddr_storage>.size)
+  var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+  let status = withUnsafeMutablePointer(to: &storage) { storage in
+    storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+      getpeername(descriptor, address, &count) == 0
+        ? getnameinfo(
+          address, count, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) : EAI_FAIL
+    }
+  }
+  guard status == 0 else { return nil }
+  let number = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  let mapped = "::ffff:"
+  return number.hasPrefix(mapped) && number.contains(".")
+    ? String(number.dropFirst(mapped.count)) : number
+}
+
+/// The addresses that one client has: an IPv4 address alone, the network of 64 bits of an IPv6 address.
+func clientNetwork(of address: String) -> String {
+  var number = in6_addr()
+  guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &number) == 1 else {
+    return address
+  }
+  let digits = withUnsafeBytes(of: number) { bytes in
+    bytes.prefix(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+  }
+  return "\(digits)/64"
+}
+
 /// `listen(2)`; the method above hides its own name.
 private func systemListen(_ descriptor: Int32, _ count: Int32) -> Int32 {
   listen(descriptor, count)

@@ -10,6 +10,8 @@ public struct ServedRequestHead: Sendable {
   public let fields: [(name: String, value: String)]
   /// True if only programs of this machine can have sent the request.
   public let isLocal: Bool
+  /// The number of the client's address; `nil` if it is unknown.
+  public let address: String?
 
   /// A head.
   ///
@@ -18,12 +20,14 @@ public struct ServedRequestHead: Sendable {
   ///   - target: The path and the query.
   ///   - fields: The header; names may have any case.
   ///   - isLocal: True if only programs of this machine can have sent the request.
+  ///   - address: The number of the client's address.
   public init(
     method: String, target: String, fields: [(name: String, value: String)] = [],
-    isLocal: Bool = true
+    isLocal: Bool = true, address: String? = nil
   ) {
     self.method = method
     self.isLocal = isLocal
+    self.address = address
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     path = String(parts[0])
     query = parts.count == 2 ? String(parts[1]) : nil

@@ -22,7 +22,9 @@ package final class Inspector: HTTPResponder {
   package func admission(of head: ServedRequestHead) -> HTTPAdmission {
     guard let route = InspectorRoute(head) else { return service.admission(of: head) }
     do throws(SyncRequestError) {
+      try service.checkAddress(of: head)
       let client = route == .state ? try client(of: head) : .local
+      try service.checkRate(of: client)
       guard ["GET", "HEAD"].contains(head.method) else {
         throw SyncRequestError(.methodNotAllowed, "this address knows GET, not \(head.method)")
       }

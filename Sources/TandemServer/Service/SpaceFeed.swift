@@ -7,9 +7,8 @@ package struct SpaceFeed {
   /// A client that follows the space.
   struct Follower {
     let stream: AnswerStream
-    /// Returns false when the client may not read the space any more, by the access tokens; `nil` if
-    /// there are none, or if they cannot be read.
-    let isPermitted: @Sendable (TokenList?) -> Bool
+    /// Returns false when the client may not read the space any more, by its access token.
+    let isPermitted: @Sendable () -> Bool
   }
 
   /// The bounds of the events that are kept for clients which connect again.
@@ -48,6 +47,9 @@ package struct SpaceFeed {
 
   /// The number of clients.
   var followerCount: Int { followers.count + waiting.count }
+
+  /// The clients.
+  var allFollowers: [Follower] { followers + waiting.map(\.follower) }
 
   /// Adds a client by its revision.
   ///
@@ -105,19 +107,14 @@ package struct SpaceFeed {
   }
 
   /// Keeps the streams alive. A client that has left is noticed by the second heartbeat at the latest.
-  ///
-  /// - Parameter tokens: The access tokens as they are now.
-  mutating func beat(_ tokens: TokenList?) -> (sentCount: Int, cutCount: Int) {
-    for follower in followers + waiting.map(\.follower) where !follower.isPermitted(tokens) {
-      follower.stream.end()
-    }
+  mutating func beat() -> (sentCount: Int, cutCount: Int) {
     waiting.removeAll { !$0.follower.stream.send(Self.heartbeat) }
     return send(Self.heartbeat)
   }
 
   /// Ends all streams.
   mutating func end() {
-    for follower in followers + waiting.map(\.follower) { follower.stream.end() }
+    for follower in allFollowers { follower.stream.end() }
     (followers, waiting) = ([], [])
   }
 

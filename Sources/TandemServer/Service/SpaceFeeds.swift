@@ -22,25 +22,25 @@ final class SpaceFeeds: Sendable {
 
   /// The pause before a space is read again that could not be read.
   private static let retryPause = Duration.seconds(1)
+  /// The pause between two looks at the rights of all clients. They are also looked at before each event.
+  private static let rightsPause = Duration.seconds(1)
 
   private let spaces: any ServedSpaces
   private let limits: SpaceFeed.Limits
   private let heartbeat: Duration
-  private let tokens: (any TokenSource)?
   private let clock: any Clock<Duration>
   private let metrics: ServerMetrics
-  private let log: @Sendable (String) -> Void
+  private let log: @Sendable (ServerEvent) -> Void
   private let state = Mutex(State())
 
   init(
     _ spaces: any ServedSpaces, limits: SpaceFeed.Limits, heartbeat: Duration,
-    tokens: (any TokenSource)?, clock: any Clock<Duration>, metrics: ServerMetrics,
-    log: @escaping @Sendable (String) -> Void
+    clock: any Clock<Duration>, metrics: ServerMetrics,
+    log: @escaping @Sendable (ServerEvent) -> Void
   ) {
     self.spaces = spaces
     self.limits = limits
     self.heartbeat = heartbeat
-    self.tokens = tokens
     self.clock = clock
     self.metrics = metrics
     self.log = log
@@ -62,6 +62,7 @@ final class SpaceFeeds: Sendable {
     let run = state.withLock { $0.begin(start) }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.beat(in: run) }
+      group.addTask { await self.checkRights(in: run) }
       for await space in starts {
         group.addTask { await self.follow(space) }
       }
@@ -81,16 +82,32 @@ final class SpaceFeeds: Sendable {
   private func beat(in run: Int) async {
     while !Task.isCancelled {
       do { try await clock.sleep(for: heartbeat) } catch { return }
-      let tokens = try? tokens?.tokens()
       state.withLock { state in
         guard state.runs.keys.min() == run else { return }
         for space in state.feeds.keys {
           guard let before = state.feeds[space]?.followerCount else { continue }
-          let counts = state.feeds[space]?.beat(tokens)
+          let counts = state.feeds[space]?.beat()
           count(before, state.feeds[space]?.followerCount ?? 0, counts?.cutCount ?? 0)
         }
       }
     }
+  }
+
+  /// Ends the streams of clients whose tokens were revoked or have expired, as long as this is the first of the runs.
+  private func checkRights(in run: Int) async {
+    while !Task.isCancelled {
+      do { try await clock.sleep(for: Self.rightsPause) } catch { return }
+      let followers = state.withLock { state in
+        guard state.runs.keys.min() == run else { return [] as [SpaceFeed.Follower] }
+        return state.feeds.values.flatMap(\.allFollowers)
+      }
+      endForbidden(followers)
+    }
+  }
+
+  /// Without the lock: access tokens may be read again.
+  private func endForbidden(_ followers: [SpaceFeed.Follower]) {
+    for follower in followers where !follower.isPermitted() { follower.stream.end() }
   }
 
   private func count(_ before: Int, _ after: Int, _ cutCount: Int) {
@@ -114,7 +131,7 @@ final class SpaceFeeds: Sendable {
         await rest(space)
       } catch {
         if Task.isCancelled { return }
-        log("space \(space): \(error)")
+        log(ServerEvent(.error, "\(error)", space: space))
         metrics.count(.spaceErrors)
         try? await clock.sleep(for: Self.retryPause)
       }
@@ -163,6 +180,7 @@ final class SpaceFeeds: Sendable {
       let event = try await event(after: head, in: store)
       guard event.revision != head else { continue }
       head = event.revision
+      endForbidden(state.withLock { $0.feeds[space]?.allFollowers ?? [] })
       state.withLock { state in
         guard let before = state.feeds[space]?.followerCount,
           let counts = state.feeds[space]?.publish(event)

@@ -62,6 +62,7 @@ package enum SyncReply: Hashable, Sendable {
     // Browsers guess the type of a text, but not that of JSON.
     if case .text = self { answer.fields.append(("X-Content-Type-Options", "nosniff")) }
     if case .refusal(let refusal) = self {
+      answer.event = refusal.event
       if let pause = refusal.retryAfter {
         answer.fields.append(("Retry-After", "\(pause.wholeSeconds)"))
       }
@@ -74,6 +75,15 @@ package enum SyncReply: Hashable, Sendable {
 }
 
 extension SyncRequestError {
+  /// The event for the log. Only messages about access and limits are in it: others may quote the request.
+  fileprivate var event: ServerEvent {
+    let isWarning = [401, 403, 413, 429, 503].contains(status) || code == .unknownSpace
+    var event = ServerEvent(
+      isWarning ? .warning : .notice, isWarning && code != .overLimit ? message : "")
+    event.reason = code.name
+    return event
+  }
+
   /// The refusal of a client that has too many requests under way.
   static let tooManyRequests = SyncRequestError(
     .tooManyRequests, "this client has too many requests under way; send them one after the other",

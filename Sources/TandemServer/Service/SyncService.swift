@@ -18,6 +18,13 @@ public final class SyncService: HTTPResponder {
     package var feed = SpaceFeed.Limits()
     /// The time between two heartbeats of an event stream.
     package var heartbeat = Duration.seconds(15)
+    /// The maximum number of requests in a second of each account and of each address, on average over
+    /// ten seconds; `nil` for any number.
+    package var maxRequestRate: Int?
+    /// The number of wrong access tokens after which an address is banned; `nil` for any number.
+    package var maxFailureCount: Int?
+    /// The duration of a ban, and the time in which wrong access tokens are counted together.
+    package var banTime = Duration.seconds(600)
 
     /// The usual limits.
     package init() {}
@@ -36,12 +43,13 @@ public final class SyncService: HTTPResponder {
   private let tokens: (any TokenSource)?
   private let limits: Limits
   let metrics: ServerMetrics
-  private let log: @Sendable (String) -> Void
+  private let log: @Sendable (ServerEvent) -> Void
   let feeds: SpaceFeeds
   /// Lets requests with large bodies in.
   package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
   /// By the id of the access token; all clients have one count where there are no tokens.
   private let usages = Mutex<[String: Usage]>([:])
+  private let rates: Mutex<ClientRates>
 
   /// A service with spaces as files of a directory.
   ///
@@ -50,15 +58,18 @@ public final class SyncService: HTTPResponder {
   ///   - tokens: The path of a file of access tokens, which `tandem token` makes. Each request needs
   ///     one. The file is read again when it changes. Without access tokens, the service answers only
   ///     requests that a server received on loopback; they may do everything.
-  ///   - log: Called with messages for the operator, on any thread. They contain no secret.
+  ///   - log: Called with messages for the operator, on any thread: it must not wait. Requests are logged by the
+  ///     ``HTTPServer``.
   /// - Throws: ``ServerError`` with code `directory` or `tokens`.
   public convenience init(
     spacesIn path: String, tokens: String? = nil,
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) throws(ServerError) {
     let metrics = ServerMetrics()
     var file: TokenFile?
-    if let tokens { file = try TokenFile(path: tokens) }
+    if let tokens {
+      file = try TokenFile(path: tokens, log: { log(ServerEvent(.warning, $0)) })
+    }
     self.init(
       spaces: try SpaceDirectory(path: path, metrics: metrics), tokens: file, metrics: metrics,
       log: log)
@@ -70,27 +81,34 @@ public final class SyncService: HTTPResponder {
   ///   - tokens: The access tokens; `nil` to serve programs of this machine, all of which may do
   ///     everything.
   ///   - clock: The clock of the heartbeats.
-  ///   - log: Called with messages for the operator. They contain no secret.
+  ///   - log: Called with messages for the operator.
   package init(
     spaces: any ServedSpaces, tokens: (any TokenSource)?, limits: Limits = Limits(),
     clock: any Clock<Duration> = .continuous, metrics: ServerMetrics = ServerMetrics(),
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) {
     self.spaces = spaces
     self.tokens = tokens
     self.limits = limits
     self.metrics = metrics
     self.log = log
+    rates = Mutex(ClientRates(limits))
     feeds = SpaceFeeds(
-      spaces, limits: limits.feed, heartbeat: limits.heartbeat, tokens: tokens, clock: clock,
-      metrics: metrics, log: log)
+      spaces, limits: limits.feed, heartbeat: limits.heartbeat, clock: clock, metrics: metrics,
+      log: log)
   }
 
   /// Sends events to streams until the task is cancelled. When the last run ends, the streams end.
   ///
   /// ``HTTPServer/run()`` calls it. Call it yourself only where another HTTP server answers by this
   /// service. Several runs may be under way.
-  public func run() async { await feeds.run() }
+  public func run() async {
+    await withDiscardingTaskGroup { group in
+      if let tokens { group.addTask { await tokens.run() } }
+      await feeds.run()
+      group.cancelAll()
+    }
+  }
 }
 
 // MARK: - Requests
@@ -98,17 +116,23 @@ public final class SyncService: HTTPResponder {
 extension SyncService {
   /// Refuses a request by its route, its token or its header; or accepts it for its token.
   public func admission(of head: ServedRequestHead) -> HTTPAdmission {
+    var subject = Subject()
     do throws(SyncRequestError) {
       let request = try RoutedRequest(head)
-      return admission(for: try client(of: head, for: request))
+      // A load balancer asks often, and has to hear of the server.
+      guard request.route != .health else { return admission(for: .local) }
+      try checkAddress(of: head)
+      let client = try client(of: head, for: request, &subject)
+      try checkRate(of: client)
+      return admission(for: client)
     } catch {
-      return .refused(answer(.refusal(error), route: nil, head))
+      return .refused(subject.noted(in: answer(.refusal(error), route: nil, head)))
     }
   }
 
   /// Accepts a request. Where there are no tokens, there are no clients to distinguish.
   func admission(for client: Client) -> HTTPAdmission {
-    .accepted(client: tokens == nil ? nil : client.id)
+    .accepted(client: tokens?.areRequired == true ? client.id : nil)
   }
 
   /// The rejection for a limit that the server has reached.
@@ -143,13 +167,32 @@ extension SyncService {
   /// of memory: all processors but one, which small requests share, and at most four.
   package static let maxLargeRequestCount = min(4, max(1, processorCount() - 1))
 
+  /// The account and the space of a request, as far as they are known.
+  private struct Subject {
+    var account: String?
+    var space: String?
+
+    func noted(in answer: HTTPAnswer) -> HTTPAnswer {
+      var answer = answer
+      answer.event.account = account
+      answer.event.space = space
+      return answer
+    }
+  }
+
   /// Answers a request of a replica.
   public func answer(_ request: ServedRequest) async -> HTTPAnswer {
+    var subject = Subject()
+    let answer = await answer(request, &subject)
+    return subject.noted(in: answer)
+  }
+
+  private func answer(_ request: ServedRequest, _ subject: inout Subject) async -> HTTPAnswer {
     var route: SyncRoute?
     do {
       let routed = try RoutedRequest(request.head)
       route = routed.route
-      let client = try client(of: request.head, for: routed)
+      let client = try client(of: request.head, for: routed, &subject)
       try begin(client)
       defer { end(client) }
       var isLarge = request.body.count > Self.maxSmallBodyByteCount
@@ -178,7 +221,9 @@ extension SyncService {
   /// The refusal of a request that failed because of the file of a space.
   func refusal(for error: any Error, of head: ServedRequestHead) -> SyncRequestError {
     // The message may contain paths of this machine: it is for the operator only.
-    log("\(head.method) \(head.path): \(error)")
+    var event = ServerEvent(.error, "\(error)")
+    event.add(method: head.method, target: head.path)
+    log(event)
     metrics.count(.spaceErrors)
     return SyncRequestError(
       .unavailable, "the server cannot use the file of the space; its log has the reason",
@@ -290,7 +335,8 @@ extension SyncService {
     stream.send(SpaceFeed.heartbeat)
     feeds.add(
       SpaceFeed.Follower(
-        stream: stream, isPermitted: { client.isPermitted(toRead: space, $0) }),
+        stream: stream,
+        isPermitted: { [tokens] in client.isPermitted(toRead: space, tokens) }),
       to: space, since: since ?? head)
     metrics.countAnswer(SyncRoute.events.rawValue, status: 200)
     return HTTPAnswer(
@@ -318,7 +364,9 @@ extension SyncService {
       return (limit, usage.isLogged)
     }
     guard let excess else { return }
-    if !excess.isLogged { log("the access token \(client.id) has \(excess.limit)") }
+    if !excess.isLogged {
+      log(ServerEvent(.warning, "the access token \(client.id) has \(excess.limit)"))
+    }
     throw .tooManyRequests
   }
 
@@ -357,6 +405,46 @@ extension SyncService {
   }
 }
 
+// MARK: - Rates
+
+extension SyncService {
+  /// Counts a request of an address.
+  func checkAddress(of head: ServedRequestHead) throws(SyncRequestError) {
+    guard let address = head.address.map({ clientNetwork(of: $0) }) else { return }
+    if let pause = rates.withLock({ $0.ban(of: address, at: .now) }) {
+      throw SyncRequestError(
+        .tooManyRequests, "too many wrong access tokens came from this address; try again later",
+        retryAfter: pause)
+    }
+    try checkRate(of: "address \(address)")
+  }
+
+  /// Counts a request of an account.
+  func checkRate(of client: Client) throws(SyncRequestError) {
+    if let account = client.account { try checkRate(of: "account \(account)") }
+  }
+
+  private func checkRate(of client: String) throws(SyncRequestError) {
+    guard let pause = rates.withLock({ $0.pause(before: client, at: .now) }) else { return }
+    throw SyncRequestError(
+      .tooManyRequests, "too many requests came from this client; send them more slowly",
+      retryAfter: pause)
+  }
+
+  /// Counts a wrong access token.
+  private func noteFailure(of head: ServedRequestHead) {
+    guard let address = head.address.map({ clientNetwork(of: $0) }),
+      rates.withLock({ $0.isBanned(afterFailureOf: address, at: .now) })
+    else { return }
+    var event = ServerEvent(
+      .warning,
+      "the address is banned for \(limits.banTime.components.seconds) s, because it sent wrong access tokens"
+    )
+    event.address = head.address
+    log(event)
+  }
+}
+
 // MARK: - Rights
 
 extension SyncService {
@@ -390,10 +478,10 @@ extension SyncService {
     }
 
     /// True if it may still read a space, by the tokens as they are now.
-    func isPermitted(toRead space: String, _ tokens: TokenList?) -> Bool {
+    func isPermitted(toRead space: String, _ tokens: (any TokenSource)?) -> Bool {
       switch self {
-      case .local: true
-      case .token(let token): tokens?.token(hash: token.hash)?.access(to: space) != nil
+      case .local: tokens?.areRequired != true
+      case .token(let token): (try? tokens?.current(token))?.access(to: space) != nil
       }
     }
 
@@ -408,10 +496,12 @@ extension SyncService {
 
   /// The client of a request, if it has any right in the space that the request names.
   private func client(
-    of head: ServedRequestHead, for request: RoutedRequest
+    of head: ServedRequestHead, for request: RoutedRequest, _ subject: inout Subject
   ) throws(SyncRequestError) -> Client {
     if request.route.isOpen { return .local }
+    if request.route.hasSpace { subject.space = request.space }
     let client = try client(of: head)
+    subject.account = client.account
     // As for a space that does not exist.
     if request.route.hasSpace, client.access(to: request.space) == nil {
       throw .unknownSpace(request.space)
@@ -421,31 +511,37 @@ extension SyncService {
 
   /// The client of a request.
   func client(of head: ServedRequestHead) throws(SyncRequestError) -> Client {
-    guard let tokens = try tokenList() else {
+    guard let tokens, tokens.areRequired else {
       try checkHost(head)
       return .local
     }
-    guard let token = tokens.token(in: head) else {
-      metrics.count(.authenticationFailures)
+    do {
+      if let secret = head.bearerToken, let token = try tokens.token(ofSecret: secret) {
+        return .token(token)
+      }
+    } catch let refusal as TokenRefusal {
+      countFailure(of: head, isGuess: refusal.isGuess)
       throw SyncRequestError(
-        .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN"
-      )
-    }
-    return .token(token)
-  }
-
-  /// The tokens; `nil` if the server has none.
-  private func tokenList() throws(SyncRequestError) -> TokenList? {
-    guard let tokens else { return nil }
-    do throws(ServerError) {
-      return try tokens.tokens()
+        .unauthenticated, "the access token is not accepted: \(refusal.reason)")
+    } catch let refusal as SyncRequestError {
+      throw refusal
     } catch {
-      log("\(error)")
+      log(ServerEvent(.error, "\(error)"))
       metrics.count(.tokenFileErrors)
       throw SyncRequestError(
         .unavailable, "the server cannot read its access tokens; its log has the reason",
         retryAfter: .seconds(5))
     }
+    // A request without any token is no guess.
+    countFailure(of: head, isGuess: head.field("authorization") != nil)
+    throw SyncRequestError(
+      .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN")
+  }
+
+  /// Counts a request without a token that is accepted.
+  private func countFailure(of head: ServedRequestHead, isGuess: Bool) {
+    metrics.count(.authenticationFailures)
+    if isGuess { noteFailure(of: head) }
   }
 
   /// Refuses requests of other machines, and of web pages: a browser sends the name of the page's
@@ -474,13 +570,13 @@ extension SyncService {
   }
 }
 
-extension TokenList {
-  /// The token that a request carries, if it is known.
-  fileprivate func token(in head: ServedRequestHead) -> AccessToken? {
-    guard let field = head.field("authorization") else { return nil }
+extension ServedRequestHead {
+  /// The secret that a request carries.
+  fileprivate var bearerToken: String? {
+    guard let field = field("authorization") else { return nil }
     let parts = field.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-    return token(ofSecret: String(parts[1].drop { $0 == " " }))
+    return String(parts[1].drop { $0 == " " })
   }
 }
 

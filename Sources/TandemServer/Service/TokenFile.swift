@@ -1,4 +1,6 @@
 internal import Synchronization
+package import TandemDigests
+internal import TandemRecords
 
 #if canImport(Darwin)
   internal import Darwin
@@ -8,16 +10,8 @@ internal import Synchronization
   internal import Musl
 #endif
 
-/// The access tokens of a ``SyncService``, which may change at any time.
-package protocol TokenSource: Sendable {
-  /// The tokens as they are now.
-  ///
-  /// - Throws: ``ServerError`` with code `tokens`: then no token is accepted.
-  func tokens() throws(ServerError) -> TokenList
-}
-
 /// The file of the access tokens, which is read again whenever it changes.
-package final class TokenFile: TokenSource {
+package final class TokenFile: ListedTokens {
   /// The facts that change when the file does.
   private struct Stamp: Equatable {
     let device: UInt64
@@ -35,39 +29,62 @@ package final class TokenFile: TokenSource {
 
   /// The path of the file.
   package let path: String
+  package let uses: TokenUses
+  private let log: @Sendable (String) -> Void
   private let state: Mutex<State>
 
   /// The file at a path, which is read at once.
   ///
+  /// - Parameters:
+  ///   - now: The seconds since 1970.
+  ///   - log: Called with messages for the operator, on any thread.
   /// - Throws: ``ServerError`` with code `tokens`.
-  package init(path: String) throws(ServerError) {
+  package init(
+    path: String, now: @escaping @Sendable () -> Double = WallClock.seconds,
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws(ServerError) {
     self.path = path
+    self.log = log
+    uses = TokenUses(now: now, log: log)
     let stamp = Self.stamp(path)
-    state = Mutex(State(stamp: stamp, tokens: .success(try Self.read(path))))
+    let tokens = try Self.read(path)
+    state = Mutex(State(stamp: stamp, tokens: .success(tokens)))
+    report(tokens)
   }
 
   /// - Throws: ``ServerError`` with code `tokens`, also if the file could be read before.
-  package func tokens() throws(ServerError) -> TokenList {
+  package func list() throws(ServerError) -> TokenList {
     let stamp = Self.stamp(path)
-    return try state.withLock { state in
-      if stamp == nil || stamp != state.stamp {
-        state.stamp = stamp
-        do throws(ServerError) {
-          state.tokens = .success(try Self.read(path))
-        } catch {
-          state.tokens = .failure(error)
-        }
+    let (tokens, isNew) = state.withLock { state in
+      guard stamp == nil || stamp != state.stamp else { return (state.tokens, false) }
+      state.stamp = stamp
+      do throws(ServerError) {
+        state.tokens = .success(try Self.read(path))
+      } catch {
+        state.tokens = .failure(error)
       }
-      return state.tokens
-    }.get()
+      return (state.tokens, true)
+    }
+    if isNew, case .success(let tokens) = tokens { report(tokens) }
+    return try tokens.get()
   }
+
+  /// Names the lines that cannot be used. The other tokens count.
+  private func report(_ tokens: TokenList) {
+    for fault in tokens.faults.prefix(Self.maxFaultCount) { log("\(path): \(fault)") }
+    let rest = tokens.faults.count - Self.maxFaultCount
+    if rest > 0 { log("\(path): \(rest) more lines cannot be used") }
+  }
+
+  /// The number of lines that a report names.
+  private static let maxFaultCount = 20
 
   /// Reads the file again, also if nothing shows that it has changed.
   ///
   /// - Throws: ``ServerError`` with code `tokens`.
   package func reload() throws(ServerError) {
     state.withLock { $0.stamp = nil }
-    _ = try tokens()
+    _ = try list()
   }
 
   /// The tokens of a file that exists.
@@ -100,6 +117,46 @@ package final class TokenFile: TokenSource {
   }
 }
 
+// MARK: - Last uses
+
+extension TokenFile {
+  /// The file of the last uses: lines of a token's hash and a time.
+  private static func usesPath(_ path: String) -> String { "\(path).used" }
+
+  /// The times of the last uses of tokens that a file beside the file at a path keeps, in seconds since 1970.
+  package static func uses(besideFileAt path: String) -> [SHA256Digest: Int] {
+    let bytes = try? FileBytes.read(
+      usesPath(path), maxByteCount: TokenList.maxByteCount, .tokens)
+    var times: [SHA256Digest: Int] = [:]
+    // A file that was damaged says nothing about the lines that are lost.
+    for line in String(decoding: bytes ?? [], as: UTF8.self).split(whereSeparator: \.isNewline) {
+      let words = line.split(separator: " ").map { String($0) }
+      guard words.count == 2, let hash = SHA256Digest(hexadecimal: words[0]),
+        let time = TimeText.seconds(words[1])
+      else { continue }
+      times[hash] = time
+    }
+    return times
+  }
+
+  package func write(_ times: [SHA256Digest: Int]) throws(ServerError) {
+    let known = Set(try list().tokens.map(\.hash))
+    let all = Self.uses(besideFileAt: path).merging(times) { max($0, $1) }
+      .filter { known.contains($0.key) }
+    let text = all.map { "\($0.key) \(TimeText.text(seconds: $0.value))\n" }.sorted().joined()
+    let (place, temporary) = (Self.usesPath(path), "\(Self.usesPath(path)).new")
+    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else {
+      throw ServerError(.tokens, "cannot write \(temporary): \(systemReason())")
+    }
+    defer { close(file) }
+    let bytes = Array(text.utf8)
+    guard systemWrite(file, bytes) == bytes.count, rename(temporary, place) == 0 else {
+      throw ServerError(.tokens, "cannot write \(place): \(systemReason())")
+    }
+  }
+}
+
 /// Reads small files as a whole.
 package enum FileBytes {
   /// The bytes of a file.
@@ -126,6 +183,11 @@ package enum FileBytes {
       bytes += chunk[..<count]
     }
   }
+}
+
+/// `write(2)`, which writes a short file at once, or the disk is full.
+private func systemWrite(_ descriptor: Int32, _ bytes: [UInt8]) -> Int {
+  write(descriptor, bytes, bytes.count)
 }
 
 /// `read(2)`; the function above hides its own name.

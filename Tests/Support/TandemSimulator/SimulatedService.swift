@@ -211,7 +211,8 @@ extension SimulatedService {
 // MARK: - The space of the service
 
 extension SimulatedService: TokenSource {
-  func tokens() -> TokenList { acceptedTokens }
+  func token(ofSecret secret: String) -> AccessToken? { acceptedTokens.token(ofSecret: secret) }
+  func current(_ token: AccessToken) -> AccessToken? { acceptedTokens.token(hash: token.hash) }
 }
 
 extension SimulatedService: ServedSpaces {

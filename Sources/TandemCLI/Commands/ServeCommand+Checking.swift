@@ -1,0 +1,68 @@
+import Tandem
+import TandemPostgreSQL
+import TandemServer
+
+extension ServeCommand {
+  /// Checks, without serving, what can be checked; reports all faults.
+  ///
+  /// A server that runs with this configuration is not disturbed: it keeps its address and its directory.
+  static func check(_ arguments: ParsedArguments, faults: [String]) async throws -> Int32 {
+    var faults = faults
+    func note(_ error: any Error) {
+      faults.append((error as? UsageError)?.message ?? "\(error)")
+    }
+    var hasTokens = false
+    if let path = arguments[Option.tokens] {
+      hasTokens = true
+      do { _ = try TokenFile(path: path) } catch { note(error) }
+    }
+    do {
+      let address = arguments[Option.listen] ?? .usual
+      // Any port, because the server may use its own already.
+      let socket = try ListeningSocket(host: address.host, port: 0, allowsOthers: hasTokens)
+      var identity: HTTPServer.Identity?
+      do { identity = try Self.identity(arguments) } catch { note(error) }
+      _ = try HTTPServer(socket, identity: identity, responder: NoResponder())
+    } catch {
+      note(error)
+    }
+    do {
+      if let address = try storeAddress(arguments) {
+        let database = try await PostgreSQLDatabase.open(address: address, creates: false)
+        await database.close()
+      } else {
+        try checkDirectory(arguments[Option.data] ?? defaultDirectory)
+      }
+    } catch {
+      note(error)
+    }
+    for fault in faults { TandemCLI.report(fault) }
+    guard faults.isEmpty else { return failureStatus }
+    try OutputStream.printLines(["the configuration has no faults"])
+    return ExitStatus.success
+  }
+
+  private static func checkDirectory(_ path: String) throws {
+    guard access(path, F_OK) == 0 else {
+      let end = path.lastIndex(of: "/")
+      let parent = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+      return try checkWritable(parent)
+    }
+    _ = try SpaceDirectory(reading: path)
+    try checkWritable(path)
+  }
+
+  private static func checkWritable(_ path: String) throws {
+    guard access(path, W_OK | X_OK) == 0 else {
+      throw UsageError(
+        "cannot write into the directory \(path): \(String(cString: strerror(errno)))")
+    }
+  }
+}
+
+/// Answers nothing, because its server never runs.
+private struct NoResponder: HTTPResponder {
+  func admission(of head: ServedRequestHead) -> HTTPAdmission { .accepted(client: nil) }
+  func answer(_ request: ServedRequest) async -> HTTPAnswer { HTTPAnswer(status: 503, "") }
+  func answer(to trouble: ServerTrouble) -> HTTPAnswer { HTTPAnswer(status: 503, "") }
+}

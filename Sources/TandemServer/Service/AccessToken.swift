@@ -1,0 +1,196 @@
+package import TandemDigests
+internal import TandemRecords
+internal import TandemSpace
+package import TandemSync
+
+/// The name of a space: a letter or a digit, then up to 127 letters, digits, points, lines and
+/// underscores of ASCII.
+package enum SpaceName {
+  /// The names as a regular expression.
+  package static let pattern = "[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+
+  /// True if a text can be the name of a space.
+  package static func isValid(_ text: some StringProtocol) -> Bool {
+    let isLetter: (UInt8) -> Bool = { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      default: false
+      }
+    }
+    guard let first = text.utf8.first, isLetter(first), text.utf8.count <= 128 else { return false }
+    return text.utf8.allSatisfy { isLetter($0) || "._-".utf8.contains($0) }
+  }
+
+  /// True if a text stands for spaces: a name, or the begin of names and a star, such as `notes-*`.
+  package static func isPattern(_ text: String) -> Bool {
+    isValid(text.hasSuffix("*") ? text.dropLast() : text[...])
+  }
+
+  /// True if a pattern stands for a name.
+  static func matches(_ pattern: String, _ name: String) -> Bool {
+    guard pattern.hasSuffix("*") else { return pattern.utf8.elementsEqual(name.utf8) }
+    return name.utf8.starts(with: pattern.utf8.dropLast())
+  }
+}
+
+/// An access token, as a server knows it: without the secret.
+package struct AccessToken: Hashable, Sendable {
+  /// The spaces that a token is for.
+  package enum Scope: Hashable, Sendable {
+    case all
+    /// The spaces of patterns (``SpaceName/isPattern(_:)``).
+    case spaces([String])
+  }
+
+  /// The rights of a token in its spaces.
+  package enum Access: String, CaseIterable, Sendable {
+    case read
+    /// To read, to change, and to create the spaces.
+    case write
+    /// To see in ``Inspector`` who changed the spaces when, and nothing else: no records.
+    case inspect
+  }
+
+  /// The SHA-256 of the secret.
+  package let hash: SHA256Digest
+  /// The account that the token stands for.
+  package let account: String
+  /// The rights in the spaces.
+  package let access: Access
+  /// The spaces.
+  package let scope: Scope
+  /// Patterns of more spaces, which the token may only read.
+  package let alsoReads: [String]
+  /// The time from which on the token is not accepted, in seconds since 1970; `nil` for a token without end.
+  package var expiry: Double?
+  /// A text for people; `nil` if there is none.
+  package let note: String?
+  /// The token's name in lists: the first digits of its hash.
+  package let id: String
+
+  /// A token.
+  package init(
+    hash: SHA256Digest, account: String, access: Access, scope: Scope, alsoReads: [String] = [],
+    expiry: Double? = nil, note: String? = nil
+  ) {
+    self.hash = hash
+    self.account = account
+    self.access = access
+    self.scope = scope
+    self.alsoReads = alsoReads
+    self.expiry = expiry
+    self.note = note
+    id = String(hash.description.prefix(12))
+  }
+
+  /// The token of a secret.
+  package init(
+    secret: String, account: String, access: Access, scope: Scope, expiry: Double? = nil,
+    note: String? = nil
+  ) {
+    self.init(
+      hash: SHA256Digest(of: secret.utf8), account: account, access: access, scope: scope,
+      expiry: expiry, note: note)
+  }
+
+  /// The rights of a replica in a space; `nil` if there are none.
+  package func access(to space: String) -> SpaceListing.Access? {
+    if access != .inspect, isFor(space) { return access == .write ? .write : .read }
+    return alsoReads.contains { SpaceName.matches($0, space) } ? .read : nil
+  }
+
+  /// True if the token permits to inspect a space.
+  func mayInspect(_ space: String) -> Bool { access == .inspect && isFor(space) }
+
+  private func isFor(_ space: String) -> Bool {
+    switch scope {
+    case .all: true
+    case .spaces(let patterns): patterns.contains { SpaceName.matches($0, space) }
+    }
+  }
+
+  /// True if the token is not accepted any more.
+  ///
+  /// - Parameter time: The present, in seconds since 1970.
+  package func hasExpired(at time: Double) -> Bool { expiry.map { $0 <= time } ?? false }
+
+  /// The patterns of the spaces; `*` for all.
+  package var scopeNames: [String] {
+    switch scope {
+    case .all: ["*"]
+    case .spaces(let names): names
+    }
+  }
+
+  /// The patterns of the spaces, as the file has them.
+  package var scopeText: String { scopeNames.joined(separator: ",") }
+
+  /// The time from which on the token is not accepted, by RFC 3339.
+  package var expiryText: String? {
+    expiry.map { TimeText.text(seconds: Int(min($0, 1e12))) }
+  }
+
+  /// True if a text can be the name of an account.
+  package static func isAccount(_ text: String) -> Bool {
+    let isAllowed: (UInt8) -> Bool = { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
+    return !text.isEmpty && text.utf8.count <= 128 && text.utf8.allSatisfy(isAllowed)
+  }
+
+  /// True if a text can be a note: a line of up to 200 characters.
+  package static func isNote(_ text: String) -> Bool {
+    let isControl: (Unicode.Scalar) -> Bool = { scalar in
+      [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+    }
+    return !text.isEmpty && text.count <= 200 && !text.unicodeScalars.contains(where: isControl)
+      && text.first?.isWhitespace == false && text.last?.isWhitespace == false
+  }
+
+  /// The spaces of patterns, or `*` for all; `nil` if one is no pattern.
+  package static func scope(_ names: [String]) -> Scope? {
+    if names == ["*"] { return .all }
+    return !names.isEmpty && names.allSatisfy { SpaceName.isPattern($0) } ? .spaces(names) : nil
+  }
+}
+
+// MARK: - The form in a file
+
+extension AccessToken {
+  /// The token as text without its hash: the account, the rights, the spaces with commas between them, then the end
+  /// and the note if there are some.
+  package var definition: String {
+    "\(account) \(access.rawValue) \(scopeText)" + (expiryText.map { " expires=\($0)" } ?? "")
+      + (note.map { " # \($0)" } ?? "")
+  }
+
+  /// The token of its hash in hexadecimal digits and its definition, with a space between them; `nil` for any other text.
+  init?(line: some StringProtocol) {
+    let parts = line.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+    var words = parts[0].split(whereSeparator: \.isWhitespace).map { String($0) }
+    var expiry: Double?
+    if words.count == 5 {
+      let word = words.removeLast()
+      guard word.hasPrefix("expires="), let time = TimeText.seconds(String(word.dropFirst(8)))
+      else { return nil }
+      expiry = Double(time)
+    }
+    guard words.count == 4, let hash = SHA256Digest(hexadecimal: words[0]),
+      Self.isAccount(words[1]), let access = Access(rawValue: words[2]),
+      let scope = Self.scope(
+        words[3].split(separator: ",", omittingEmptySubsequences: false).map { String($0) })
+    else { return nil }
+    var note = parts.dropFirst().first?.drop(while: \.isWhitespace)
+    while note?.last?.isWhitespace == true { note?.removeLast() }
+    guard note?.isEmpty != false || note.map({ Self.isNote(String($0)) }) == true else {
+      return nil
+    }
+    self.init(
+      hash: hash, account: words[1], access: access, scope: scope, expiry: expiry,
+      note: note.flatMap { $0.isEmpty ? nil : String($0) })
+  }
+}
+
+/// The time of this machine's calendar.
+package enum WallClock {
+  /// The present, in seconds since 1970.
+  @Sendable package static func seconds() -> Double { Double(millisecondsSince1970()) / 1_000 }
+}

@@ -1,0 +1,133 @@
+internal import Synchronization
+package import TandemDigests
+
+/// The access tokens of a ``SyncService``, which may change at any time.
+///
+/// An error is a reason for the log, and then no token is accepted. A ``TokenRefusal`` and a `SyncRequestError` are for
+/// the client.
+package protocol TokenSource: Sendable {
+  /// False as long as the service is for programs of this machine, without tokens.
+  var areRequired: Bool { get }
+
+  /// The token of a secret; `nil` if it is unknown or was revoked.
+  ///
+  /// - Throws: ``TokenRefusal`` if it has expired.
+  func token(ofSecret secret: String) throws -> AccessToken?
+
+  /// A token that was accepted, as it is now; `nil` if it was revoked or has expired.
+  func current(_ token: AccessToken) throws -> AccessToken?
+
+  /// Does what has to be done beside requests, until the task is cancelled.
+  func run() async
+}
+
+extension TokenSource {
+  package var areRequired: Bool { true }
+  package func run() async {}
+}
+
+/// The reason why a token is not accepted, for its client. It contains nothing of the token.
+package struct TokenRefusal: Error, Hashable, Sendable {
+  /// A clause, such as "it has expired".
+  let reason: String
+  /// True if the token was never right, so that whoever sends it may be guessing.
+  let isGuess: Bool
+}
+
+/// Access tokens that are kept as a list, in a file or in a database.
+package protocol ListedTokens: TokenSource {
+  /// The tokens as they are now.
+  func list() throws -> TokenList
+  /// The last uses.
+  var uses: TokenUses { get }
+  /// Keeps times of use, in seconds since 1970. They are later than those that are kept already.
+  func write(_ times: [SHA256Digest: Int]) async throws
+}
+
+extension ListedTokens {
+  package func token(ofSecret secret: String) throws -> AccessToken? {
+    guard let token = try list().token(ofSecret: secret) else { return nil }
+    guard valid(token) != nil else { throw TokenRefusal(reason: "it has expired", isGuess: false) }
+    uses.note(token)
+    return token
+  }
+
+  package func current(_ token: AccessToken) throws -> AccessToken? {
+    valid(try list().token(hash: token.hash))
+  }
+
+  private func valid(_ token: AccessToken?) -> AccessToken? {
+    token.flatMap { $0.hasExpired(at: uses.now()) ? nil : $0 }
+  }
+
+  /// Writes the times of use, now and then and at the end.
+  package func run() async {
+    while !Task.isCancelled {
+      _ = try? await Task.sleep(for: TokenUses.writePause)
+      let times = uses.take()
+      guard !times.isEmpty else { continue }
+      do {
+        try await write(times)
+      } catch {
+        uses.fail(error)
+      }
+    }
+  }
+}
+
+/// The last uses of tokens. A request only notes its time in memory, and at most once an hour for a token.
+package final class TokenUses: Sendable {
+  private struct State {
+    /// The time of the last note of each token, in seconds since 1970.
+    var noted: [SHA256Digest: Int] = [:]
+    /// The times that have to be written.
+    var waiting: [SHA256Digest: Int] = [:]
+    var hasFailed = false
+  }
+
+  /// The time between two notes of a token, in seconds.
+  private static let pause = 3_600
+  /// The time between two writings.
+  static let writePause = Duration.seconds(30)
+
+  /// The present, in seconds since 1970.
+  let now: @Sendable () -> Double
+  private let log: @Sendable (String) -> Void
+  private let state = Mutex(State())
+
+  /// No uses.
+  package init(
+    now: @escaping @Sendable () -> Double = WallClock.seconds,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.now = now
+    self.log = log
+  }
+
+  fileprivate func note(_ token: AccessToken) {
+    let time = Int(now())
+    state.withLock { state in
+      if let last = state.noted[token.hash], abs(time - last) < Self.pause { return }
+      // Tokens that were revoked long ago need no place.
+      if state.noted.count > 2 * TokenList.maxTokenCount { state.noted.removeAll() }
+      state.noted[token.hash] = time
+      state.waiting[token.hash] = time
+    }
+  }
+
+  fileprivate func take() -> [SHA256Digest: Int] {
+    state.withLock { state in
+      defer { state.waiting = [:] }
+      return state.waiting
+    }
+  }
+
+  /// Tells the operator once that times cannot be written.
+  fileprivate func fail(_ error: any Error) {
+    let isFirst = state.withLock { state in
+      defer { state.hasFailed = true }
+      return !state.hasFailed
+    }
+    if isFirst { log("the last uses of access tokens cannot be written: \(error)") }
+  }
+}

@@ -1,0 +1,213 @@
+internal import Synchronization
+internal import TandemDigests
+internal import TandemSync
+
+/// Accepts the tokens of an identity provider by its keys. The keys are read again when their time is over, when a
+/// token names one that is not known, and when ``reload()`` is called.
+package final class WebTokenSource: TokenSource {
+  /// The text of a key set, and the time for which it may be used, if its source said so.
+  package typealias KeyText = (bytes: [UInt8], maxAge: Duration?)
+
+  private struct State {
+    var keys: WebKeys
+    /// The time until the next reading.
+    var age: Duration
+    var readAt: ContinuousClock.Instant
+    var triedAt: ContinuousClock.Instant
+    var accepted: [SHA256Digest: Entry] = [:]
+  }
+
+  /// A token that was accepted, and the key that signed it.
+  private struct Entry {
+    let token: AccessToken
+    let key: String
+  }
+
+  private enum Known {
+    case accepted(AccessToken)
+    case keys(WebKeys)
+  }
+
+  /// The maximum length of a key set, in bytes.
+  package static let maxKeyByteCount = WebKeys.maxByteCount
+  /// The time after which keys are read again, unless their source says otherwise.
+  static let usualAge = Duration.seconds(600)
+  /// The bounds of what their source says.
+  static let ages = Duration.seconds(60)...Duration.seconds(86_400)
+  /// The minimum time between two readings, whatever keys tokens name.
+  static let minPause = Duration.seconds(30)
+  /// The age of keys beyond which no token is accepted, because they could not be read again.
+  static let maxAge = Duration.seconds(2 * 86_400)
+  /// The maximum number of tokens whose signature need not be checked again.
+  static let maxAcceptedCount = 50_000
+
+  private let rules: WebTokenRules
+  private let read: @Sendable () async throws -> KeyText
+  private let now: @Sendable () -> Double
+  private let log: @Sendable (String) -> Void
+  private let state: Mutex<State>
+  private let wake: AsyncStream<Void>.Continuation
+  private let wakes: AsyncStream<Void>
+
+  /// Reads the keys for the first time.
+  ///
+  /// - Parameters:
+  ///   - now: The seconds since 1970.
+  ///   - log: Called with messages for the operator.
+  ///   - read: Reads the keys, a JSON Web Key Set.
+  /// - Throws: ``ServerError`` with code `keys`, or the error of `read`.
+  package init(
+    _ rules: WebTokenRules, now: @escaping @Sendable () -> Double = WallClock.seconds,
+    log: @escaping @Sendable (String) -> Void,
+    reading read: @escaping @Sendable () async throws -> KeyText
+  ) async throws {
+    self.rules = rules
+    self.now = now
+    self.log = log
+    self.read = read
+    (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let text = try await read()
+    let keys = try WebKeys(text.bytes, for: rules.algorithms)
+    state = Mutex(State(keys: keys, age: Self.age(text.maxAge), readAt: .now, triedAt: .now))
+  }
+
+  private static func age(_ maxAge: Duration?) -> Duration {
+    maxAge.map { min(max($0, ages.lowerBound), ages.upperBound) } ?? usualAge
+  }
+
+  /// Reads the keys again whenever it is time, until the task is cancelled.
+  package func run() async {
+    await withDiscardingTaskGroup { group in
+      group.addTask {
+        while !Task.isCancelled {
+          let age = self.state.withLock { $0.age }
+          do { try await Task.sleep(for: age) } catch { return }
+          self.wake.yield()
+        }
+      }
+      for await _ in wakes {
+        do {
+          try await reload()
+        } catch {
+          log("\(error). The former keys of tokens stay in use")
+          state.withLock { $0.age = Self.ages.lowerBound }
+        }
+      }
+    }
+  }
+
+  /// Reads the keys again. Tokens of keys that are gone are accepted no more.
+  ///
+  /// - Throws: ``ServerError`` with code `keys`, or the error of the function that reads.
+  package func reload() async throws {
+    state.withLock { $0.triedAt = .now }
+    let text = try await read()
+    let keys = try WebKeys(text.bytes, for: rules.algorithms)
+    state.withLock { state in
+      state.keys = keys
+      state.age = Self.age(text.maxAge)
+      state.readAt = .now
+      let texts = Set(keys.keys.map(\.text))
+      state.accepted = state.accepted.filter { texts.contains($0.value.key) }
+    }
+  }
+
+  /// The token of a text; `nil` if it is not a token of this kind.
+  ///
+  /// - Throws: ``TokenRefusal``; `SyncRequestError` with code `unavailable` if its key may be a new one, which is read
+  ///   now, or if the keys are too old.
+  package func token(ofSecret text: String) throws -> AccessToken? {
+    guard WebToken.isOne(text) else { return nil }
+    let hash = SHA256Digest(of: text.utf8)
+    let now = now()
+    let known = try state.withLock { state throws(SyncRequestError) -> Known in
+      if let entry = state.accepted[hash], !entry.token.hasExpired(at: now) {
+        return .accepted(entry.token)
+      }
+      guard state.readAt.duration(to: .now) <= Self.maxAge else {
+        throw SyncRequestError(
+          .unavailable, "the server cannot read the keys of tokens; its log has the reason",
+          retryAfter: .seconds(60))
+      }
+      return .keys(state.keys)
+    }
+    guard case .keys(let keys) = known else {
+      if case .accepted(let token) = known { return token }
+      return nil
+    }
+    do throws(WebTokenError) {
+      let (accepted, key) = try WebToken(text).accepted(by: rules, keys, now: now)
+      let token = AccessToken(
+        hash: hash, account: accepted.account, access: .write, scope: .spaces(accepted.writable),
+        alsoReads: accepted.readable, expiry: accepted.expiry)
+      state.withLock { state in
+        if state.accepted.count >= Self.maxAcceptedCount {
+          state.accepted = state.accepted.filter { !$0.value.token.hasExpired(at: now) }
+          if state.accepted.count >= Self.maxAcceptedCount { state.accepted.removeAll() }
+        }
+        state.accepted[hash] = Entry(token: token, key: key)
+      }
+      return token
+    } catch {
+      if error.isOfUnknownKey, readsAgain() {
+        throw SyncRequestError(
+          .unavailable, "the server reads the keys of tokens again; try again",
+          retryAfter: .seconds(2))
+      }
+      throw TokenRefusal(reason: error.description, isGuess: !error.isSigned)
+    }
+  }
+
+  /// The token as it is now; `nil` if it has expired, or if its key is gone.
+  package func current(_ token: AccessToken) -> AccessToken? {
+    guard !token.hasExpired(at: now()) else { return nil }
+    return state.withLock { $0.accepted[token.hash]?.token }
+  }
+
+  /// Permits to read the keys again at once.
+  func forgetLastReading() { state.withLock { $0.triedAt -= Self.minPause } }
+
+  /// Begins to read the keys again, unless that was tried lately.
+  private func readsAgain() -> Bool {
+    state.withLock { state in
+      guard state.triedAt.duration(to: .now) >= Self.minPause else { return false }
+      state.triedAt = .now
+      wake.yield()
+      return true
+    }
+  }
+}
+
+/// Tokens of several sources: a token is of the first one that knows it.
+package struct TokenSources: TokenSource {
+  private let sources: [any TokenSource]
+
+  /// Tokens of sources, at least one.
+  package init(_ sources: [any TokenSource]) { self.sources = sources }
+
+  /// True if one of the sources requires tokens.
+  package var areRequired: Bool { sources.contains { $0.areRequired } }
+
+  /// The token of a secret, by the first source that has it.
+  package func token(ofSecret secret: String) throws -> AccessToken? {
+    for source in sources {
+      if let token = try source.token(ofSecret: secret) { return token }
+    }
+    return nil
+  }
+
+  /// A token as it is now, by the first source that has it.
+  package func current(_ token: AccessToken) throws -> AccessToken? {
+    for source in sources {
+      if let token = try source.current(token) { return token }
+    }
+    return nil
+  }
+
+  /// Runs all sources.
+  package func run() async {
+    await withDiscardingTaskGroup { group in
+      for source in sources { group.addTask { await source.run() } }
+    }
+  }
+}
