@@ -38,8 +38,6 @@ final class SpaceHints: Sendable {
     var tokens: (body: @Sendable (StoredTokens?) -> Void, version: Int64?)?
     var isStarted = false
     var isClosed = false
-    var ends: [CheckedContinuation<Void, Never>] = []
-    var hasEnded = false
   }
 
   private let address: String
@@ -75,23 +73,23 @@ final class SpaceHints: Sendable {
     closeFile(pipe.input)
   }
 
-  /// Begins to listen, on a thread that ends with ``close()``.
-  func start() {
-    state.withLock { $0.isStarted = true }
-    queue.async { self.run() }
+  /// Ends all waits. The thread ends as soon as it does not wait for the server.
+  func close() {
+    let followers = state.withLock { state in
+      state.isClosed = true
+      return state.followers.values.flatMap(\.values)
+    }
+    for follower in followers { follower.finish() }
+    wake()
   }
 
-  func close() async {
-    await withCheckedContinuation { continuation in
-      let (isOver, followers) = state.withLock { state in
-        state.isClosed = true
-        if state.isStarted, !state.hasEnded { state.ends.append(continuation) }
-        return (!state.isStarted || state.hasEnded, state.followers.values.flatMap(\.values))
-      }
-      for follower in followers { follower.finish() }
-      if isOver { continuation.resume() }
-      wake()
+  /// Begins to listen, on a thread that ends after ``close()``, unless that has happened.
+  private func start() {
+    let starts = state.withLock { state in
+      defer { state.isStarted = true }
+      return !state.isStarted && !state.isClosed
     }
+    if starts { queue.async { self.run() } }
   }
 
   private func wake() { _ = write(pipe.input, [UInt8(0)], 1) }
@@ -109,6 +107,7 @@ extension SpaceHints {
       return state.followers[space].map { Array($0.values) } ?? []
     }
     for follower in followers { follower.yield() }
+    start()
     wake()
   }
 
@@ -124,6 +123,7 @@ extension SpaceHints {
       return state.lastID
     }
     // The heads are read from now on.
+    start()
     wake()
     return (
       stream,
@@ -171,11 +171,6 @@ extension SpaceHints {
         wait(for: nil)
       }
     }
-    let ends = state.withLock { state in
-      state.hasEnded = true
-      return state.ends
-    }
-    for end in ends { end.resume() }
   }
 
   /// Sends what is to be sent, reads the heads of followed spaces, and waits for the next event.
