@@ -171,7 +171,8 @@ enum ServeCommand: Command {
     operands: [],
     options: [
       Option.config, Option.checkConfig, Option.data, Option.store, Option.createStore,
-      Option.listen, Option.tokens,
+      Option.listen, Option.tokens, WebTokenOption.keys, WebTokenOption.issuer,
+      WebTokenOption.audience, WebTokenOption.algorithms, WebTokenOption.claim,
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
@@ -185,6 +186,8 @@ enum ServeCommand: Command {
         + "--tls-cert cert.pem --tls-key key.pem",
       "tandem serve --data spaces --tokens tokens --inspect",
       "tandem serve --config /etc/tandem/serve.json --check-config",
+      "tandem serve --data spaces --jwt-keys https://id.example/keys --jwt-issuer https://id.example/ "
+        + "--jwt-audience tandem",
       "tandem serve --store postgresql://tandem@db.example/spaces --create-store",
     ])
 
@@ -226,9 +229,12 @@ enum ServeCommand: Command {
     if file == nil, let spaces = spaces as? PostgreSQLSpaces {
       tokens = try await PostgreSQLTokens(spaces.database) { log(ServerEvent(.warning, $0)) }
     }
-    let isProtected = tokens?.areRequired == true
+    let webTokens = try await webTokens(arguments, log)
+    let sources = ([tokens, webTokens] as [(any TokenSource)?]).compactMap { $0 }
+    let isProtected = sources.contains { $0.areRequired }
     let service = SyncService(
-      spaces: spaces, tokens: tokens, limits: limits, metrics: metrics, log: log)
+      spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,
+      metrics: metrics, log: log)
     let address = arguments[Option.listen] ?? .usual
     let socket = try ListeningSocket(
       host: address.host, port: address.port, allowsOthers: isProtected)
@@ -274,7 +280,7 @@ enum ServeCommand: Command {
           break
         }
         ServiceManager.notifyReload()
-        if await reload(server, tokens, arguments, log) {
+        if await reload(server, tokens, webTokens, arguments, log) {
           log(ServerEvent(.notice, "read the files again after SIGHUP"))
           try? print("reloaded", url: nil, arguments)
         }
@@ -334,8 +340,8 @@ enum ServeCommand: Command {
   /// Reads the certificate, the key and the tokens again. Reports what cannot be used; returns true if
   /// all can.
   private static func reload(
-    _ server: HTTPServer, _ tokens: (any ListedTokens)?, _ arguments: ParsedArguments,
-    _ log: (ServerEvent) -> Void
+    _ server: HTTPServer, _ tokens: (any ListedTokens)?, _ webTokens: WebTokenSource?,
+    _ arguments: ParsedArguments, _ log: (ServerEvent) -> Void
   ) async -> Bool {
     var isComplete = true
     do {
@@ -348,6 +354,12 @@ enum ServeCommand: Command {
       try await tokens?.reload()
     } catch {
       log(ServerEvent(.error, "\(error). Until it can be read, no token is accepted"))
+      isComplete = false
+    }
+    do {
+      try await webTokens?.reload()
+    } catch {
+      log(ServerEvent(.error, "\(error). The former keys of tokens stay in use"))
       isComplete = false
     }
     return isComplete
