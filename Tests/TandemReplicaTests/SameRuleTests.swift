@@ -201,7 +201,14 @@ struct SameRuleTests {
     try expectEqualRows(
       replicas, "SELECT id, name, color FROM category ORDER BY id",
       [["a", "Food", .null], ["b", "Rent", .null]])
-    #expect(try rejected(replicas[1]).count == 1)
+    let edits = try rejected(replicas[1])
+    #expect(edits.count == 1)
+    // Nor is it if somebody asks for it.
+    for edit in edits {
+      #expect(throws: ReplicaError.self) {
+        try replicas[1].write { try $0.resolve(.one(edit.id), by: .same) }
+      }
+    }
   }
 
   @Test(

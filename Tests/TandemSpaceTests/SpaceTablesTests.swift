@@ -47,6 +47,25 @@ import Testing
     _ = try space.commit(replica.commit(base, [change(1, .insert(["a": 1]))])).accepted()
   }
 
+  @Test("The highest number is not given again after its record was deleted [auto]")
+  func deletedNumber() throws {
+    let table = SpaceTable(
+      name: "t", columns: ["a"], keyColumns: ["id"], granularity: .field, isNumbered: true)
+    let space = try TestSpace(tables: [table])
+    var replica = TestReplica(seed: 1)
+    for verb in [SyncChange.Verb.insert(["a": 1]), .delete] {
+      _ = try space.commit(replica.commit(try space.head, [change(7, verb)])).accepted()
+    }
+    // A program that chose the number itself, although it knows that it was given.
+    let again = change(7, .insert(["a": 2]))
+    #expect(
+      try space.commit(replica.commit(try space.head, [again]))
+        == .conflict([SyncObjection(key: again.key, reason: .taken)]))
+    _ = try space.commit(
+      replica.commit(try space.head, [change(8, .insert(["a": 2]))])
+    ).accepted()
+  }
+
   @Test("A commit that does not continue its replica's is answered with the fate of its id")
   func sequence() throws {
     let space = try TestSpace()
