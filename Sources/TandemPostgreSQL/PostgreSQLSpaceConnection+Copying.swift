@@ -101,5 +101,8 @@ extension PostgreSQLSpaceConnection {
       })
   }
 
-  func checkIntegrity() {}
+  func prepareCopy() throws {
+    // The server waits while the other place is checked and made durable.
+    try writeUnseen([PostgreSQLQuery("SET LOCAL idle_in_transaction_session_timeout = 0")])
+  }
 }

@@ -22,7 +22,7 @@ extension SQLiteSpaceConnection {
     for row in rows { try connection.run(sql, row) }
   }
 
-  func checkIntegrity() throws {
+  func prepareCopy() throws {
     let row = try connection.row("PRAGMA integrity_check(1)")
     guard let text = row?.first?.textValue, text != "ok" else { return }
     throw SpaceError(

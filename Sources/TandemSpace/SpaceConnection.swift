@@ -58,8 +58,10 @@ package protocol SpaceConnection {
   /// Inserts rows into a table.
   func insert(_ rows: [[FieldValue]], into table: SpaceStoredTable) throws
 
-  /// Throws ``SpaceError`` if the place where the rows are is damaged.
-  func checkIntegrity() throws
+  /// Prepares a transaction that may take minutes, in which all rows are read or written.
+  ///
+  /// - Throws: ``SpaceError`` if the place where the rows are is damaged.
+  func prepareCopy() throws
 }
 
 /// A query with its parameters.

@@ -36,11 +36,12 @@ extension SpaceTables {
   package func move(
     to target: SpaceTables, progress: (Int, Int) -> Void = { _, _ in }
   ) throws -> SpaceCopy {
+    try target.connection.prepareCopy()
+    try connection.prepareCopy()
     let position = try position()
     if position?.isMoved == true { try connection.run(.toggleMoved, []) }
     // Throws if it is damaged.
     _ = try state()
-    try connection.checkIntegrity()
     guard try target.connection.createTables() else {
       throw SpaceError(
         .notASpace, "there is a space already; choose another place",

@@ -117,6 +117,33 @@ struct SpaceMoveTests {
     await database.close()
   }
 
+  @Test("A copy that is lost after the source was marked is made again, with all rows")
+  func lostCopy() async throws {
+    let database = try await PostgreSQLDatabase.open(
+      address: try TestCluster.shared.get().makeDatabase(), creates: true)
+    let file = folder.path(of: "a.space")
+    let store = try await SQLiteSpaceStore.open(path: file, creates: true)
+    _ = try await store.declare(Self.tables)
+    var replica = MovingReplica(seed: 3)
+    _ = try await Self.commit(&replica, store, count: 10)
+    let state = try await store.state()
+    await store.close()
+    let position = try #require(try await SQLiteSpaceStore.read(path: file) { try $0.position() })
+    await #expect(throws: CancellationError.self) {
+      _ = try await PostgreSQLSpaceStore.receive(database, name: "a", position) { target in
+        _ = try SQLiteSpaceStore.withFile(file, creates: false) { try $0.move(to: target) }
+        throw CancellationError()
+      }
+    }
+    let marked = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
+    #expect(marked?.isMoved == true)
+    #expect(try await PostgreSQLSpaceStore.names(database) == [])
+    #expect(try await move(file, to: database, named: "a")?.head == state.head)
+    let opened = try await PostgreSQLSpaceStore.open(database, name: "a", creates: false)
+    #expect(try await opened?.state() == state)
+    await database.close()
+  }
+
   @Test("A space is not moved onto another one, and not if its records are damaged")
   func refusals() async throws {
     let database = try await PostgreSQLDatabase.open(
