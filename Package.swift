@@ -161,7 +161,7 @@ let package = Package(
       "TandemPostgreSQLTests",
       [
         "TandemPostgreSQL", "TandemSpace", "TandemSync", "TandemRecords", "TestPostgreSQL",
-        "TestRandom",
+        "TestFolder", "TestRandom",
       ]),
     tests(
       "TandemServerTests",

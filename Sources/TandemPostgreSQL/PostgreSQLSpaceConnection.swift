@@ -71,7 +71,7 @@ final class PostgreSQLSpaceConnection {
     _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")])
   }
 
-  private func query(_ text: String, _ parameters: [PostgreSQLParameter]) -> PostgreSQLQuery {
+  func query(_ text: String, _ parameters: [PostgreSQLParameter]) -> PostgreSQLQuery {
     PostgreSQLQuery(text, [.value(.integer(space))] + parameters)
   }
 
@@ -80,7 +80,7 @@ final class PostgreSQLSpaceConnection {
   }
 
   /// Runs the writes that wait, and then reads.
-  private func exchange(
+  func exchange(
     _ reads: [PostgreSQLQuery]
   ) throws(PostgreSQLError) -> [[[FieldValue]]] {
     var queries = writes
@@ -170,17 +170,6 @@ extension PostgreSQLSpaceConnection: SpaceConnection {
   func byteCount() -> Int64? {
     // The server keeps the rows of all spaces in the same files.
     nil
-  }
-}
-
-extension FieldValue {
-  /// About the number of bytes of the value.
-  fileprivate var byteCount: Int {
-    switch self {
-    case .text(let text): text.utf8.count
-    case .blob(let bytes): bytes.count
-    case .null, .integer, .real: 8
-    }
   }
 }
 
@@ -287,6 +276,13 @@ extension PostgreSQLSpaceConnection {
     passing = [:]
     learn(statement, parameters)
     if writes.count >= Self.maxWriteCount { _ = try exchange([]) }
+  }
+
+  /// Runs writes that nothing is learned from.
+  func writeUnseen(_ queries: [PostgreSQLQuery]) throws {
+    (known, passing, newest) = ([:], [:], nil)
+    writes += queries
+    _ = try exchange([])
   }
 
   /// Changes what is known by a write.

@@ -52,27 +52,69 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   }
 
   private static func create(_ name: String, _ connection: PostgreSQLConnection) throws -> Int64? {
+    _ = try create(name, connection) { space in
+      var generator = SystemRandomNumberGenerator()
+      try space.create(using: &generator)
+    }
+    return try number(of: name, connection)
+  }
+
+  /// Creates a space with the rows that `body` inserts, in one transaction.
+  ///
+  /// - Parameter former: A space of this name that was moved is replaced if it is an earlier state of this one.
+  /// - Returns: `nil` if there is another space of this name. If another node creates it now, this waits until it is
+  ///   there.
+  private static func create<Value>(
+    _ name: String, _ connection: PostgreSQLConnection, replacing former: SpacePosition? = nil,
+    _ body: (SpaceTables) throws -> Value
+  ) throws -> Value? {
     do {
-      // If another node creates it now, this waits until it is there.
       let rows = try connection.exchange([
         PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
         PostgreSQLQuery(
           "INSERT INTO tandem.name (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING space",
           [.value(.text(name))]),
       ])
-      if case .integer(let space)? = rows[1].first?.first {
-        let tables = PostgreSQLSpaceConnection(continuing: connection, space: space, place: name)
-        var generator = SystemRandomNumberGenerator()
-        try SpaceTables(tables).create(using: &generator)
-        try tables.commit()
-      } else {
-        try connection.exchange([PostgreSQLQuery("ROLLBACK")])
+      let created = rows[1].first?.first?.integerValue.map { Int64($0) }
+      if let space = try created ?? former.flatMap({ _ in try number(of: name, connection) }) {
+        let rows = PostgreSQLSpaceConnection(continuing: connection, space: space, place: name)
+        if try created != nil || former.map({ try replace(rows, $0) }) == true {
+          let value = try body(SpaceTables(rows))
+          try rows.commit()
+          return value
+        }
       }
+      try connection.exchange([PostgreSQLQuery("ROLLBACK")])
+      return nil
     } catch {
       if !connection.isLost { _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")]) }
       throw error
     }
-    return try number(of: name, connection)
+  }
+
+  /// Deletes the rows of a space that was moved, if it is an earlier state of another one.
+  private static func replace(
+    _ rows: PostgreSQLSpaceConnection, _ position: SpacePosition
+  ) throws -> Bool {
+    try rows.lock()
+    guard let former = try SpaceTables(rows).position(), former.isMoved,
+      former.epoch == position.epoch, former.version <= position.version
+    else { return false }
+    try rows.deleteAll()
+    return true
+  }
+
+  /// Creates a space with the rows that `body` inserts (``TandemSpace/SpaceTables/move(to:progress:)``).
+  ///
+  /// - Parameter position: That of the space that is moved here.
+  /// - Returns: `nil` if there is a space of this name already, other than an earlier state that was moved from here.
+  package static func receive<Value: Sendable>(
+    _ database: PostgreSQLDatabase, name: String, _ position: SpacePosition,
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value? {
+    try await database.refusing {
+      try await database.run { try create(name, $0, replacing: position, body) }
+    }
   }
 
   /// The names of all spaces of a database, sorted by their bytes.

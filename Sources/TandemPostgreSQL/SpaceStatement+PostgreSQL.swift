@@ -14,6 +14,7 @@ extension SpaceStatement {
     case .setHead: "UPDATE tandem.space SET head = $2 WHERE id = $1"
     case .setHorizon: "UPDATE tandem.space SET horizon = $2 WHERE id = $1"
     case .setTables: "UPDATE tandem.space SET tables = $2 WHERE id = $1"
+    case .toggleMoved: "UPDATE tandem.space SET horizon = -1 - horizon WHERE id = $1"
     case .setEpoch: "UPDATE tandem.space SET epoch = $2, horizon = head WHERE id = $1"
 
     case .insertHistory: "INSERT INTO tandem.history VALUES ($1, $2, $3, $4, $5, $6, $7)"

@@ -4,7 +4,7 @@ internal import TandemSync
 
 /// The rows of a space in a SQLite file of its own.
 struct SQLiteSpaceConnection {
-  private let connection: DatabaseConnection
+  let connection: DatabaseConnection
 
   init(_ connection: DatabaseConnection) { self.connection = connection }
 

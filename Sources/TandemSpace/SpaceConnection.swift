@@ -46,6 +46,22 @@ package protocol SpaceConnection {
 
   /// The size of what is stored, about; `nil` if only reading all of it would tell.
   func byteCount() throws -> Int64?
+
+  // MARK: Copying
+
+  /// The number of rows of a table.
+  func rowCount(of table: SpaceStoredTable) throws -> Int
+
+  /// Calls `body` with all rows of a table, whose values are those of its columns.
+  func forEachRow(of table: SpaceStoredTable, _ body: ([FieldValue]) throws -> Void) throws
+
+  /// Inserts rows into a table.
+  func insert(_ rows: [[FieldValue]], into table: SpaceStoredTable) throws
+
+  /// Prepares a transaction that may take minutes, in which all rows are read or written.
+  ///
+  /// - Throws: ``SpaceError`` if the place where the rows are is damaged.
+  func prepareCopy() throws
 }
 
 /// A query with its parameters.
@@ -102,6 +118,8 @@ package enum SpaceStatement: Int, CaseIterable, Sendable {
   case setTables
   /// : epoch. The horizon becomes the head.
   case setEpoch
+  /// Marks the space as moved to another store, or takes the mark back: a negative horizon.
+  case toggleMoved
 
   // MARK: The history
 

@@ -11,6 +11,7 @@ extension SpaceStatement {
     case .setHead: "UPDATE space SET head = ?"
     case .setHorizon: "UPDATE space SET horizon = ?"
     case .setTables: "UPDATE space SET tables = ?"
+    case .toggleMoved: "UPDATE space SET horizon = -1 - horizon"
     case .setEpoch: "UPDATE space SET epoch = ?, horizon = head"
 
     case .insertHistory: "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)"

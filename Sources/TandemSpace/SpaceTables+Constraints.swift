@@ -119,7 +119,8 @@ extension SpaceTables {
     }
   }
 
-  private func forEachRecord(
+  /// Calls `body` with each live record of a table.
+  func forEachRecord(
     of table: FieldName, _ body: (SyncKey, Record) throws -> Void
   ) throws {
     var layout: RecordLayout?

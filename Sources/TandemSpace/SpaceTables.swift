@@ -73,6 +73,12 @@ extension SpaceTables {
   /// The state of the space.
   package func state() throws -> SpaceState {
     let row = try connection.row(.state, [])
+    if case .integer(let horizon)? = row?[2], horizon < 0 {
+      throw SyncRequestError(
+        .unavailable,
+        "the space was moved to another store, and is used there from now on; try again later",
+        retryAfter: .seconds(10))
+    }
     guard let row, case .text(let epochText) = row[0], let epoch = SyncToken(epochText),
       case .integer(let head) = row[1], case .integer(let horizon) = row[2],
       case .text(let tables) = row[3], case .integer(let mark) = row[4],

@@ -1,12 +1,33 @@
 import Tandem
 import TandemPostgreSQL
 
-/// `tandem store`: prints the schema of spaces on PostgreSQL.
+/// `tandem store`: prints the schema of spaces on PostgreSQL, and moves spaces there and back.
 enum StoreCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let json = Flag(
+      "json",
+      help: """
+        Print one JSON object per space: {"space":NAME,
+        "outcome":"copied","revision":R,"rows":N}; the outcome may
+        also be "copiedBefore", or "failed" with an "error".
+        """)
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+  }
+
   static let specification = CommandSpecification(
     name: "store",
-    summary: "Print the tables of spaces that a PostgreSQL database holds.",
+    summary: "Move spaces between files and a PostgreSQL database.",
     discussion: """
+      copy FROM TO moves all spaces, or those named, from the directory of a server to a PostgreSQL
+      database, or back. One of FROM and TO is the directory, and the other one an address as in
+      tandem serve --store. A space takes its history along, so that copies of it go on where they were.
+      Stop the server of the directory first; those of the database may run.
+
+      Each space is copied as a whole or not at all, and compared with its source. A space in FROM is then
+      marked as moved: servers refuse it, and copies wait until TO is served. Serve TO, and then
+      delete FROM. If the command was interrupted, run it again. A space that TO has already is refused.
+
       sql prints the SQL that makes the schema tandem, for a user who may create it, as in
       tandem store sql | psql -1 -d spaces. The user of tandem serve --store then needs the rights that
       the last lines grant; put the name of that user there. tandem serve --store --create-store runs
@@ -14,19 +35,94 @@ enum StoreCommand: Command {
 
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
-    operands: [.init(name: "ACTION", help: "sql.", offer: .words(["sql"]))],
-    options: [],
-    examples: ["tandem store sql"])
+    operands: [
+      .init(name: "ACTION", help: "copy or sql.", offer: .words(["copy", "sql"])),
+      .init(name: "[FROM TO [SPACE...]]", help: "The places, and the names of the spaces to copy."),
+    ],
+    options: [Option.json, Option.quiet],
+    examples: [
+      "tandem store sql", "tandem store copy spaces postgresql://tandem@db.example/spaces",
+      "tandem store copy service=spaces spaces notes",
+    ], repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    guard arguments.operands == ["sql"] else {
-      throw arguments.error("unexpected '\(arguments.operands.joined(separator: " "))': write sql")
+    let places = Array(arguments.operands.dropFirst())
+    switch arguments.operands.first {
+    case "sql" where places.isEmpty: return try printSQL()
+    case "copy" where places.count >= 2:
+      return try await copy(places[0], places[1], Array(places.dropFirst(2)), arguments)
+    default:
+      throw arguments.error(
+        "unexpected '\(arguments.operands.joined(separator: " "))': write sql, or copy FROM TO")
     }
+  }
+
+  private static func printSQL() throws -> Int32 {
     try OutputStream.printLines(
       PostgreSQLSchema.sql.split(separator: "\n").map(String.init) + [
         "-- GRANT USAGE ON SCHEMA tandem TO the_user_of_the_nodes;",
         "-- GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tandem TO the_user_of_the_nodes;",
       ])
     return ExitStatus.success
+  }
+
+  private static func copy(
+    _ source: String, _ target: String, _ chosen: [String], _ arguments: ParsedArguments
+  ) async throws -> Int32 {
+    let failureCount = try await StoreCopy.with(from: source, to: target, arguments) { copy in
+      var failureCount = 0
+      for name in chosen.isEmpty ? try await copy.names() : chosen {
+        let bar = ProgressBar(name, isQuiet: arguments[Option.quiet] || arguments[Option.json])
+        let result: Result<StoreCopy.Outcome, any Error>
+        do {
+          result = .success(
+            try await copy.copy(name) { bar.update($0, of: $1, unit: "row") })
+        } catch {
+          result = .failure(error)
+          failureCount += 1
+        }
+        bar.finish()
+        try print(result, of: name, arguments)
+      }
+      return failureCount
+    }
+    guard failureCount == 0 else { return 1 }
+    if !arguments[Option.quiet] {
+      TandemCLI.report(
+        "the spaces in \(source) are marked as moved, and servers refuse them: serve \(target), then delete "
+          + "\(source)")
+    }
+    return ExitStatus.success
+  }
+
+  private static func print(
+    _ result: Result<StoreCopy.Outcome, any Error>, of name: String, _ arguments: ParsedArguments
+  ) throws {
+    if case .failure(let error) = result { TandemCLI.report("\(name): \(error)") }
+    if arguments[Option.json] {
+      try OutputStream.printLine { json in
+        json.object { json in
+          json.field("space", name)
+          switch result {
+          case .success(.copied(let copy)):
+            json.field("outcome", "copied")
+            json.field("revision", "\(copy.head)")
+            json.field("rows", copy.rowCount)
+          case .success(.copiedBefore): json.field("outcome", "copiedBefore")
+          case .failure(let error):
+            json.field("outcome", "failed")
+            json.field("error", "\(error)")
+          }
+        }
+      }
+    } else if !arguments[Option.quiet], case .success(let outcome) = result {
+      switch outcome {
+      case .copied(let copy):
+        try OutputStream.printLines([
+          "\(name): copied at version \(copy.head.version), \(Quantity.count(copy.rowCount, "row"))"
+        ])
+      case .copiedBefore: try OutputStream.printLines(["\(name): was copied before"])
+      }
+    }
   }
 }

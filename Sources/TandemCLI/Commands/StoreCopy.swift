@@ -1,0 +1,164 @@
+import Tandem
+import TandemPostgreSQL
+import TandemServer
+
+/// Moves spaces between a directory of files and a PostgreSQL database.
+///
+/// A space is locked while it is copied. It is marked as moved before the copy can be used. So replicas wait for a
+/// moment at worst, and never find the space in two places. What was interrupted is done again by the same command.
+struct StoreCopy {
+  /// What came of a space.
+  enum Outcome {
+    case copied(SpaceCopy)
+    /// A former run has copied it.
+    case copiedBefore
+  }
+
+  private let directory: SpaceDirectory
+  private let path: String
+  private let database: PostgreSQLDatabase
+  /// True from files to the database.
+  private let isToDatabase: Bool
+  private let target: String
+
+  /// Runs `body` with a copy between two places, one of which is an address; both are locked or connected meanwhile.
+  static func with<Value>(
+    from source: String, to target: String, _ arguments: ParsedArguments,
+    _ body: (StoreCopy) async throws -> Value
+  ) async throws -> Value {
+    let isToDatabase = isAddress(target)
+    guard isAddress(source) != isToDatabase else {
+      throw arguments.error(
+        "one of FROM and TO is a directory, and the other one the address of a PostgreSQL database, such as "
+          + "postgresql://USER@HOST/DATABASE")
+    }
+    let (path, address) = isToDatabase ? (source, target) : (target, source)
+    if isToDatabase { _ = try SpaceDirectory(reading: path) }
+    let directory = try SpaceDirectory(path: path)
+    let result: Result<Value, any Error>
+    do {
+      result = .success(
+        try await SpacePlace.withDatabase(address) { database in
+          try await body(
+            StoreCopy(
+              directory: directory, path: path, database: database, isToDatabase: isToDatabase,
+              target: target))
+        })
+    } catch {
+      result = .failure(error)
+    }
+    await directory.close()
+    return try result.get()
+  }
+
+  private static func isAddress(_ text: String) -> Bool {
+    guard let first = text.first, first != "/", first != "." else { return false }
+    return text.contains("://") || text.contains("=")
+  }
+
+  /// The names of all spaces to copy.
+  func names() async throws -> [String] {
+    isToDatabase ? try directory.names() : try await PostgreSQLSpaceStore.names(database)
+  }
+
+  /// Copies a space.
+  func copy(
+    _ name: String, progress: @escaping @Sendable (Int, Int) -> Void
+  ) async throws -> Outcome {
+    try await isToDatabase ? copyToDatabase(name, progress) : copyToFile(name, progress)
+  }
+
+  private func isThere(_ name: String) -> FileError {
+    FileError(
+      path: name, action: "copied",
+      reason: "\(target) has a space of this name; delete it there if nobody needs it, or choose "
+        + "another place")
+  }
+}
+
+// MARK: - To a database
+
+extension StoreCopy {
+  private func copyToDatabase(
+    _ name: String, _ progress: @escaping @Sendable (Int, Int) -> Void
+  ) async throws -> Outcome {
+    guard directory.contains(name) else {
+      throw SpacePlace.missing(name, in: path, among: try directory.names())
+    }
+    let file = directory.file(of: name)
+    let position = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
+    guard let position else { throw SpacePlace.missing(name, in: path, among: []) }
+    let copy = try await PostgreSQLSpaceStore.receive(database, name: name, position) { target in
+      try SQLiteSpaceStore.withFile(file, creates: false) { source in
+        try source.move(to: target, progress: progress)
+      }
+    }
+    if let copy { return .copied(copy) }
+    // A former run, or this one if the connection broke after the end of its transaction.
+    let source = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
+    let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
+    let found = try await store?.read { try $0.position() }
+    guard source?.isMoved == true, let found, !found.isMoved, found.epoch == position.epoch
+    else { throw isThere(name) }
+    return .copiedBefore
+  }
+}
+
+// MARK: - To a file
+
+extension StoreCopy {
+  private func copyToFile(
+    _ name: String, _ progress: @escaping @Sendable (Int, Int) -> Void
+  ) async throws -> Outcome {
+    guard let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
+    else {
+      throw SpacePlace.missing(
+        name, in: "the database", among: try await PostgreSQLSpaceStore.names(database))
+    }
+    guard SpaceName.isValid(name) else {
+      throw FileError(
+        path: name, action: "copied",
+        reason: "a space in a file has a name that matches \(SpaceName.pattern); rename it "
+          + "in the table tandem.name")
+    }
+    let file = directory.file(of: name)
+    if access(file, F_OK) == 0 {
+      let source = try await store.read { try $0.position() }
+      let found = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
+      guard let source, let found, source.isMoved, !found.isMoved, source.epoch == found.epoch
+      else { throw isThere(name) }
+      return .copiedBefore
+    }
+    // No space has this name. What an interrupted copy has left is removed.
+    let temporary = "\(path)/.tandem-copy"
+    Self.remove(temporary)
+    defer { Self.remove(temporary) }
+    let copy = try await store.write { source in
+      let copy = try SQLiteSpaceStore.withFile(temporary, creates: true) { target in
+        try source.move(to: target, progress: progress)
+      }
+      try Self.synchronize(temporary)
+      return copy
+    }
+    // Unlike rename(2), it does not replace a file.
+    guard link(temporary, file) == 0 else {
+      throw FileError(path: file, action: "written", code: errno)
+    }
+    try Self.synchronize(path)
+    return .copied(copy)
+  }
+
+  private static func remove(_ file: String) {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
+  }
+
+  /// Makes a file, or the names in a directory, durable.
+  private static func synchronize(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw FileError(path: path, action: "synchronized to disk", code: errno)
+    }
+  }
+}
