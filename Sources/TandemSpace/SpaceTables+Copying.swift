@@ -101,6 +101,13 @@ extension SpaceTables {
             + "of the new place", path: connection.place)
       }
     }
+    try checkDigest()
+  }
+
+  /// Checks that the records have the digest of the head.
+  ///
+  /// - Throws: ``SpaceError`` with code `damaged`.
+  package func checkDigest() throws {
     let state = try state()
     var digest = RecordDigest.empty
     let hasher = RecordHasher()
@@ -108,7 +115,9 @@ extension SpaceTables {
       try forEachRecord(of: FieldName(table.name)) { digest.add($0, $1, by: hasher) }
     }
     guard digest == state.digest else {
-      throw damaged("the space is not copied, because its digest is not that of its records, which")
+      throw SpaceError(
+        .damaged, "the digest of the space is not that of its records: restore a backup",
+        path: connection.place)
     }
   }
 

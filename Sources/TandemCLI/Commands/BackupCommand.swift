@@ -98,7 +98,7 @@ enum BackupCommand: Command {
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
       do {
-        try await SpaceCopy.check(spaces.file(of: name))
+        try await SpaceSnapshot.check(spaces.file(of: name))
         result.spaceCount += 1
       } catch {
         TandemCLI.report("\(error)")
@@ -138,8 +138,8 @@ enum BackupCommand: Command {
         bar.update(number, of: names.count, unit: "spaces")
         let copy = "\(hidden)/\(name).space"
         do {
-          try SpaceCopy.make(of: spaces.file(of: name), at: copy)
-          try await SpaceCopy.check(copy)
+          try SpaceSnapshot.make(of: spaces.file(of: name), at: copy)
+          try await SpaceSnapshot.check(copy)
         } catch let error as DatabaseError where error.code.primary == .full {
           throw error
         } catch {
@@ -159,11 +159,11 @@ enum BackupCommand: Command {
       }
       if let tokens = arguments[Option.tokens] {
         _ = try TokenFile(path: tokens)
-        try SpaceCopy.copy(tokens, to: "\(hidden)/\(SpaceBackup.tokensName)")
+        try SpaceSnapshot.copy(tokens, to: "\(hidden)/\(SpaceBackup.tokensName)")
       }
-      try SpaceCopy.synchronize(hidden)
+      try SpaceSnapshot.synchronize(hidden)
       result.path = try publish(hidden, as: "\(out)/\(name)")
-      try SpaceCopy.synchronize(out)
+      try SpaceSnapshot.synchronize(out)
     } catch {
       try? SpaceBackup.removeDirectory(hidden)
       throw error
@@ -192,7 +192,7 @@ enum BackupCommand: Command {
   /// Replaces a copy by a hard link to a former one with the same bytes. Returns false if they differ, or if the file system
   /// has no such links.
   private static func link(_ copy: String, to former: String) throws -> Bool {
-    guard SpaceCopy.isEqual(copy, former) else { return false }
+    guard SpaceSnapshot.isEqual(copy, former) else { return false }
     let temporary = copy + ".link"
     guard systemLink(former, temporary) == 0 else { return false }
     guard rename(temporary, copy) == 0 else {

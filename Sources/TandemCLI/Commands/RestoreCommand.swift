@@ -72,13 +72,13 @@ enum RestoreCommand: Command {
     let bar = ProgressBar("restoring", isQuiet: arguments[Option.quiet])
     for (number, name) in names.enumerated() {
       bar.update(number, of: 2 * names.count, unit: "steps")
-      try await SpaceCopy.check(copies.file(of: name))
+      try await SpaceSnapshot.check(copies.file(of: name))
     }
     for (number, name) in names.enumerated() {
       bar.update(names.count + number, of: 2 * names.count, unit: "steps")
       let hidden = SpaceBackup.hiddenPath(beside: spaces.file(of: name))
       do {
-        try SpaceCopy.copy(copies.file(of: name), to: hidden)
+        try SpaceSnapshot.copy(copies.file(of: name), to: hidden)
         guard link(hidden, spaces.file(of: name)) == 0 else {
           throw FileError(path: spaces.file(of: name), action: "restored", code: errno)
         }
@@ -89,8 +89,8 @@ enum RestoreCommand: Command {
       }
     }
     bar.finish()
-    if let target = arguments[Option.tokens] { try SpaceCopy.copy(tokens, to: target) }
-    try SpaceCopy.synchronize(data)
+    if let target = arguments[Option.tokens] { try SpaceSnapshot.copy(tokens, to: target) }
+    try SpaceSnapshot.synchronize(data)
     await spaces.close()
     if !arguments[Option.quiet] {
       try OutputStream.printLines([

@@ -81,7 +81,7 @@ struct SpaceBackup {
 }
 
 /// The file of a space that is not in use.
-enum SpaceCopy {
+enum SpaceSnapshot {
   /// Writes the state of a space at one moment into a new file, durably. A server may be using the space.
   static func make(of source: String, at target: String) throws {
     let connection = try DatabaseConnection(path: source, access: .readWrite)
@@ -93,26 +93,10 @@ enum SpaceCopy {
   static func check(_ path: String) async throws {
     let report = try DatabaseConnection(path: path, access: .readOnly).rows(
       "PRAGMA integrity_check(1)")
-    guard report == [[FieldValue.text("ok")]] else { throw damage(path, "SQLite finds damage") }
-    let fault = try await SQLiteSpaceStore.read(path: path) { space -> String? in
-      var (digest, cursor) = (RecordDigest.empty, String?.none)
-      repeat {
-        guard
-          case .page(let page) = try space.page(SyncPull(replica: nil, since: nil, cursor: cursor))
-        else { return "its history is damaged" }
-        for change in page.changes {
-          if let fields = change.fields { digest.add(change.key, fields) }
-        }
-        cursor = page.next
-        if cursor == nil, digest != page.digest { return "its records are not those of its digest" }
-      } while cursor != nil
-      return nil
+    guard report == [[FieldValue.text("ok")]] else {
+      throw FileError(path: path, action: "used", reason: "SQLite finds it damaged")
     }
-    if let fault { throw damage(path, fault) }
-  }
-
-  private static func damage(_ path: String, _ reason: String) -> FileError {
-    FileError(path: path, action: "used", reason: "the space is damaged: \(reason)")
+    try await SQLiteSpaceStore.read(path: path) { try $0.checkDigest() }
   }
 
   /// Returns once a file or directory is on disk.
