@@ -118,10 +118,12 @@ enum BackupCommand: Command {
     guard !names.isEmpty else {
       throw FileError(path: data, action: "backed up", reason: "it has no spaces")
     }
-    guard mkdir(out, 0o700) == 0 || errno == EEXIST else {
+    let isNew = mkdir(out, 0o700) == 0
+    guard isNew || errno == EEXIST else {
       throw FileError(path: out, action: "created", code: errno)
     }
     guard !isInside(out, data) else {
+      if isNew { rmdir(out) }
       throw arguments.error(
         "the backups would be among the spaces: choose a directory outside \(data)")
     }
