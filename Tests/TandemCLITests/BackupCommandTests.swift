@@ -167,7 +167,7 @@ struct BackupCommandTests: ShellSuite {
       ("backup --data spaces --space note out", "did you mean notes?", 1),
       ("backup out", "--data", 2), ("backup --data spaces", "name one directory", 2),
       ("backup --check --data spaces out", "leave it out", 2),
-      ("backup --check spaces/..", "it is no backup", 1),
+      ("backup --check .", "it is no backup", 1),
       ("restore --data spaces out", "it exists; move it", 1),
       ("restore out", "--data", 2), ("restore --data new nothing", "nothing", 1),
       ("restore --data new --space note out", "did you mean notes?", 1),
