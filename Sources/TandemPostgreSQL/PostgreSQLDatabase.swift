@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 internal import TandemRecords
 internal import TandemSpace
@@ -13,9 +12,9 @@ package final class PostgreSQLDatabase: Sendable {
   static let maxWaitingCount = 1_000
 
   private struct State {
-    var idle: [Worker] = []
+    var idle: [PostgreSQLWorker] = []
     var count = 0
-    var waiting: [CheckedContinuation<Worker?, Never>] = []
+    var waiting: [CheckedContinuation<PostgreSQLWorker?, Never>] = []
     var isClosed = false
   }
 
@@ -62,7 +61,6 @@ package final class PostgreSQLDatabase: Sendable {
       await database.close()
       throw error
     }
-    database.hints.start()
     return database
   }
 
@@ -84,7 +82,7 @@ package final class PostgreSQLDatabase: Sendable {
     }
     for continuation in waiting { continuation.resume(returning: nil) }
     for worker in workers { await worker.close() }
-    await hints.close()
+    hints.close()
   }
 }
 
@@ -104,14 +102,14 @@ extension PostgreSQLDatabase {
     return try result.get()
   }
 
-  private func checkOut() async throws -> Worker {
-    let worker: Worker? = await withCheckedContinuation { continuation in
-      let decision = state.withLock { state -> Worker?? in
+  private func checkOut() async throws -> PostgreSQLWorker {
+    let worker: PostgreSQLWorker? = await withCheckedContinuation { continuation in
+      let decision = state.withLock { state -> PostgreSQLWorker?? in
         guard !state.isClosed else { return .some(nil) }
         if let idle = state.idle.popLast() { return idle }
         if state.count < maxConnectionCount {
           state.count += 1
-          return Worker(address: address)
+          return PostgreSQLWorker(address: address)
         }
         guard state.waiting.count < Self.maxWaitingCount else { return .some(nil) }
         state.waiting.append(continuation)
@@ -127,9 +125,9 @@ extension PostgreSQLDatabase {
     return worker
   }
 
-  private func checkIn(_ worker: Worker) async {
+  private func checkIn(_ worker: PostgreSQLWorker) async {
     let (next, closes) = state.withLock {
-      state -> (CheckedContinuation<Worker?, Never>?, Bool) in
+      state -> (CheckedContinuation<PostgreSQLWorker?, Never>?, Bool) in
       if state.isClosed { return (nil, true) }
       if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false) }
       state.idle.append(worker)
@@ -137,50 +135,6 @@ extension PostgreSQLDatabase {
     }
     next?.resume(returning: worker)
     if closes { await worker.close() }
-  }
-}
-
-/// A connection and the queue whose thread uses it.
-///
-/// Unchecked: only the queue, which is serial, uses the connection.
-private final class Worker: @unchecked Sendable {
-  private let queue = DispatchQueue(label: "tandem.postgresql")
-  private let address: String
-  private var connection: PostgreSQLConnection?
-
-  init(address: String) { self.address = address }
-
-  func run<Value: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
-  ) async -> Result<Value, any Error> {
-    await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: Result { try self.runHere(body) }) }
-    }
-  }
-
-  private func runHere<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
-    if let connection {
-      do {
-        return try body(connection)
-      } catch let error as PostgreSQLError where error.code == .lost {
-        self.connection = nil
-      } catch {
-        if connection.isLost { self.connection = nil }
-        throw error
-      }
-    }
-    let connection = try PostgreSQLConnection(address: address)
-    defer { self.connection = connection.isLost ? nil : connection }
-    return try body(connection)
-  }
-
-  func close() async {
-    await withCheckedContinuation { continuation in
-      queue.async {
-        self.connection = nil
-        continuation.resume()
-      }
-    }
   }
 }
 

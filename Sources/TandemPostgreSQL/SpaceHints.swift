@@ -21,6 +21,12 @@ final class SpaceHints: Sendable {
   static let pollTime: Int32 = 1_000
   private static let channel = "tandem"
 
+  /// The statement that sends a hint.
+  static func notification(_ payload: String) -> PostgreSQLQuery {
+    PostgreSQLQuery(
+      "SELECT count(*) FROM pg_notify('\(channel)', $1)", [.value(.text(payload))])
+  }
+
   private struct State {
     var followers: [Int64: [Int: AsyncStream<Void>.Continuation]] = [:]
     var lastID = 0
@@ -28,10 +34,10 @@ final class SpaceHints: Sendable {
     var notes: [Int64: Int] = [:]
     /// The heads that were read last.
     var heads: [Int64: Int64] = [:]
+    /// Who follows the access tokens, and their version that it has.
+    var tokens: (body: @Sendable (StoredTokens?) -> Void, version: Int64?)?
     var isStarted = false
     var isClosed = false
-    var ends: [CheckedContinuation<Void, Never>] = []
-    var hasEnded = false
   }
 
   private let address: String
@@ -67,23 +73,23 @@ final class SpaceHints: Sendable {
     closeFile(pipe.input)
   }
 
-  /// Begins to listen, on a thread that ends with ``close()``.
-  func start() {
-    state.withLock { $0.isStarted = true }
-    queue.async { self.run() }
+  /// Ends all waits. The thread ends as soon as it does not wait for the server.
+  func close() {
+    let followers = state.withLock { state in
+      state.isClosed = true
+      return state.followers.values.flatMap(\.values)
+    }
+    for follower in followers { follower.finish() }
+    wake()
   }
 
-  func close() async {
-    await withCheckedContinuation { continuation in
-      let (isOver, followers) = state.withLock { state in
-        state.isClosed = true
-        if state.isStarted, !state.hasEnded { state.ends.append(continuation) }
-        return (!state.isStarted || state.hasEnded, state.followers.values.flatMap(\.values))
-      }
-      for follower in followers { follower.finish() }
-      if isOver { continuation.resume() }
-      wake()
+  /// Begins to listen, on a thread that ends after ``close()``, unless that has happened.
+  private func start() {
+    let starts = state.withLock { state in
+      defer { state.isStarted = true }
+      return !state.isStarted && !state.isClosed
     }
+    if starts { queue.async { self.run() } }
   }
 
   private func wake() { _ = write(pipe.input, [UInt8(0)], 1) }
@@ -101,6 +107,7 @@ extension SpaceHints {
       return state.followers[space].map { Array($0.values) } ?? []
     }
     for follower in followers { follower.yield() }
+    start()
     wake()
   }
 
@@ -116,6 +123,7 @@ extension SpaceHints {
       return state.lastID
     }
     // The heads are read from now on.
+    start()
     wake()
     return (
       stream,
@@ -128,6 +136,12 @@ extension SpaceHints {
         }
       }
     )
+  }
+
+  /// Calls `body` with the access tokens once they have changed, and with `nil` whenever they have not.
+  func followTokens(_ body: @escaping @Sendable (StoredTokens?) -> Void) {
+    state.withLock { $0.tokens = (body, nil) }
+    wake()
   }
 
   private func notify(_ spaces: some Sequence<Int64>) {
@@ -157,11 +171,6 @@ extension SpaceHints {
         wait(for: nil)
       }
     }
-    let ends = state.withLock { state in
-      state.hasEnded = true
-      return state.ends
-    }
-    for end in ends { end.resume() }
   }
 
   /// Sends what is to be sent, reads the heads of followed spaces, and waits for the next event.
@@ -171,14 +180,15 @@ extension SpaceHints {
       return (state.notes, Array(state.followers.keys))
     }
     var queries = notes.map { space, version in
-      PostgreSQLQuery(
-        "SELECT count(*) FROM pg_notify('\(Self.channel)', $1)",
-        [.value(.text("\(space) \(version)"))])
+      Self.notification("\(space) \(version)")
     }
+    queries.append(StoredTokens.versionQuery)
     queries.append(
       PostgreSQLQuery(
         "SELECT id, head FROM tandem.space WHERE id = ANY ($1::bigint[])", [.integers(followed)]))
-    let heads = try connection.exchange(queries).last ?? []
+    let answers = try connection.exchange(queries)
+    let heads = answers.last ?? []
+    try readTokens(connection, version: answers[notes.count].first?.first)
     let changed = state.withLock { state in
       heads.compactMap { row -> Int64? in
         guard case .integer(let space) = row[0], case .integer(let head) = row[1],
@@ -192,6 +202,16 @@ extension SpaceHints {
     try hear(connection)
     wait(for: connection.socket)
     try hear(connection)
+  }
+
+  private func readTokens(_ connection: PostgreSQLConnection, version: FieldValue?) throws {
+    guard let (body, known) = state.withLock({ $0.tokens }) else { return }
+    guard case .integer(known)? = version else {
+      let tokens = try StoredTokens.read(connection)
+      state.withLock { $0.tokens?.version = tokens.version }
+      return body(tokens)
+    }
+    body(nil)
   }
 
   private func hear(_ connection: PostgreSQLConnection) throws {

@@ -4,7 +4,8 @@ package import TandemSync
 /// Groups the commits that wait at the same time, so that they share one transaction and the time that
 /// the disk takes for it.
 ///
-/// The first task that waits writes its own commit and those behind it. Then the next task has its turn.
+/// The first task that waits writes its own commit and those behind it. Then the next task has its turn. A commit that
+/// has to wait for another replica (``CommitPriority``) is refused before.
 package final class CommitQueue: Sendable {
   /// A commit, and the account that sends it.
   package struct Entry: Sendable {
@@ -44,6 +45,8 @@ package final class CommitQueue: Sendable {
   }
 
   private let state = Mutex(State())
+  /// In the memory of this program: another one that uses the same space has its own.
+  private let priority = Mutex(CommitPriority())
 
   /// A queue without commits.
   package init() {}
@@ -52,8 +55,23 @@ package final class CommitQueue: Sendable {
   ///
   /// - Parameter write: Writes a group in one transaction; returns the result of each commit. If it
   ///   throws, no commit was written. It may be the `write` of another caller that writes this commit.
-  /// - Throws: The error of the commit, or of its group.
+  /// - Throws: The error of the commit, or of its group; ``TandemSync/SyncRequestError`` with code `tooManyRequests` if
+  ///   another replica goes first.
   package func commit(
+    _ entry: Entry, _ write: ([Entry]) async throws -> [Result<SyncOutcome, any Error>]
+  ) async throws -> SyncOutcome {
+    guard !priority.withLock({ $0.delays(entry.commit, at: .now) }) else {
+      throw SyncRequestError(
+        .tooManyRequests,
+        "another copy goes first, which has conflicted several times on a record of this commit; send it again "
+          + "later", retryAfter: CommitPriority.pause)
+    }
+    let outcome = try await answer(entry, write)
+    priority.withLock { $0.note(outcome, of: entry.commit, at: .now) }
+    return outcome
+  }
+
+  private func answer(
     _ entry: Entry, _ write: ([Entry]) async throws -> [Result<SyncOutcome, any Error>]
   ) async throws -> SyncOutcome {
     switch await enqueue(entry) {

@@ -1,4 +1,3 @@
-internal import Synchronization
 internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
@@ -19,8 +18,6 @@ package final class SQLiteSpaceStore: SpaceStore {
   private let database: Database
   private let limits: SyncLimits
   private let queue = CommitQueue()
-  /// In the memory of this program: one that opens the same file has its own.
-  private let priority = Mutex(CommitPriority())
 
   /// The space in an open database.
   private init(_ database: Database, limits: SyncLimits) {
@@ -171,21 +168,13 @@ extension SQLiteSpaceStore {
 
 extension SQLiteSpaceStore {
   package func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
-    guard !priority.withLock({ $0.delays(commit, at: .now) }) else {
-      throw SyncRequestError(
-        .tooManyRequests,
-        "another copy goes first, which has conflicted several times on a record of this commit; send it again "
-          + "later", retryAfter: CommitPriority.pause)
-    }
     let entry = CommitQueue.Entry(commit: commit, account: account)
-    let outcome = try await queue.commit(entry) { entries in
+    return try await queue.commit(entry) { entries in
       try await write { space in
         var generator = SystemRandomNumberGenerator()
         return try space.answer(entries, at: millisecondsSince1970(), using: &generator)
       }
     }
-    priority.withLock { $0.note(outcome, of: commit, at: .now) }
-    return outcome
   }
 }
 

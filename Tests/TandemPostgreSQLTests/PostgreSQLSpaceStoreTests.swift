@@ -156,6 +156,28 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
     for node in nodes { await node.close() }
   }
 
+  @Test("A node ends at once while a request and its hints wait for a server that is silent")
+  func unreachable() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    let proxy = try TestProxy(to: cluster.socket)
+    defer { proxy.close() }
+    let name = address.split(separator: "=").last.map(String.init) ?? ""
+    let node = try await Node(cluster.address(of: name, through: proxy.folder))
+    var replica = Replica(seed: 1)
+    let base = try await node.store.state().head
+    _ = try await node.store.commit(replica.commit(base, [])).accepted()
+    proxy.stall()
+    let request = Task { try await node.store.state() }
+    await proxy.waitForStalledClients(2)
+    let start = ContinuousClock.now
+    request.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+    await node.close()
+    // The time-out of libpq is ten seconds.
+    #expect(ContinuousClock.now - start < .seconds(5))
+  }
+
   @Test(
     "A connection that breaks around a commit leaves no doubt: the repeated bytes get the outcome",
     .timeLimit(.minutes(4)))

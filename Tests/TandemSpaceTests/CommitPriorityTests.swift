@@ -1,3 +1,4 @@
+import TandemPostgreSQL
 import TandemRecords
 import TandemSpace
 import TandemSync
@@ -84,7 +85,17 @@ final class CommitPriorityTests {
   @Test("A store answers others that they wait, stores nothing of it, and accepts it afterwards")
   func store() async throws {
     let folder = try TemporaryFolder()
-    let store = try await SQLiteSpaceStore.open(path: folder.path(of: "s.space"), creates: true)
+    let filed = try await SQLiteSpaceStore.open(path: folder.path(of: "s.space"), creates: true)
+    try await takeTurns(filed)
+    await filed.close()
+    let database = try await PostgreSQLDatabase.open(
+      address: try TestStore.address.get(), creates: false)
+    let stored = try await PostgreSQLSpaceStore.open(database, name: "turns", creates: true)
+    try await takeTurns(try #require(stored))
+    await database.close()
+  }
+
+  private func takeTurns(_ store: some SpaceStore) async throws {
     let table = SpaceTable(name: "t", columns: ["a"], keyColumns: ["id"], granularity: .field)
     _ = try await store.declare([table])
     var (first, other) = (TestReplica(seed: 0), TestReplica(seed: 1))
@@ -109,6 +120,5 @@ final class CommitPriorityTests {
     // The same bytes are judged now.
     let outcome = try await store.commit(waiting)
     guard case .conflict = outcome else { throw NotAccepted(outcome: outcome) }
-    await store.close()
   }
 }

@@ -20,6 +20,10 @@ package final class TestProxy: Sendable {
   private struct State {
     /// The number of messages of the client until the cut.
     var cut: (kind: Cut, count: Int)?
+    var isStalled = false
+    var clients: [Int32] = []
+    var stalledCount = 0
+    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     var isClosed = false
   }
 
@@ -51,6 +55,32 @@ package final class TestProxy: Sendable {
   /// Cuts a connection at the given message of a client, once.
   package func cut(_ kind: Cut, atMessage count: Int) { state.withLock { $0.cut = (kind, count) } }
 
+  /// Ends all connections; from now on, new ones get no byte from the server.
+  package func stall() {
+    state.withLock { state in
+      state.isStalled = true
+      for client in state.clients { shutdown(client, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  /// Waits until so many clients have waited for a byte that they do not get.
+  package func waitForStalledClients(_ count: Int) async {
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.waiting.append((count, continuation)) }
+      noteStalledClients(0)
+    }
+  }
+
+  private func noteStalledClients(_ count: Int) {
+    let reached = state.withLock { state in
+      state.stalledCount += count
+      let stalledCount = state.stalledCount
+      defer { state.waiting.removeAll { $0.count <= stalledCount } }
+      return state.waiting.filter { $0.count <= stalledCount }
+    }
+    for wait in reached { wait.continuation.resume() }
+  }
+
   /// Ends listening.
   package func close() {
     state.withLock { $0.isClosed = true }
@@ -78,6 +108,12 @@ package final class TestProxy: Sendable {
       Foundation.close(client)
       Foundation.close(server)
     }
+    let isStalled = state.withLock { state in
+      state.clients.append(client)
+      return state.isStalled
+    }
+    defer { state.withLock { state in state.clients.removeAll { $0 == client } } }
+    guard !isStalled else { return stall(client) }
     guard Self.with(target, { connect(server, $0, $1) }) == 0 else { return }
     var bytes = [UInt8](repeating: 0, count: 1 << 16)
     while true {
@@ -99,6 +135,14 @@ package final class TestProxy: Sendable {
         }
       }
     }
+  }
+
+  /// Reads from a client until it goes.
+  private func stall(_ client: Int32) {
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    guard read(client, &bytes, bytes.count) > 0 else { return }
+    noteStalledClients(1)
+    while read(client, &bytes, bytes.count) > 0 {}
   }
 
   private func nextCut() -> Cut? {
