@@ -138,6 +138,13 @@ struct ServeConfigurationTests: ShellSuite {
     #expect(faults[0].contains("belong together") && faults[1].contains("--tokens"))
     #expect(faults[2].contains("--create-store belongs to --store"))
     #expect(others.output.isEmpty)
+    // One bad line does not stop a server, but it is a fault.
+    let line = try await shell(
+      """
+      rm tokens; $tandem token create --tokens tokens --account ada --space s >token; echo bad >>tokens
+      $tandem serve --check-config --tokens tokens
+      """, status: 1)
+    #expect(line.error.contains("tokens: line 3 is not"), "\(line.error)")
   }
 
   @Test("--check-config does not disturb a server with the same configuration")

@@ -14,7 +14,11 @@ extension ServeCommand {
     var hasTokens = false
     if let path = arguments[Option.tokens] {
       hasTokens = true
-      do { _ = try TokenFile(path: path) } catch { note(error) }
+      do {
+        faults += try TokenFile.read(path).faults.map { "\(path): \($0)" }
+      } catch {
+        note(error)
+      }
     }
     do {
       if try await webTokens(arguments, { _ in }) != nil { hasTokens = true }

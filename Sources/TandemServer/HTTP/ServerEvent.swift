@@ -56,14 +56,16 @@ extension ServerEvent {
   /// The maximum number of characters of a path and of a method.
   private static let maxPathLength = 200
   private static let maxMethodLength = 20
+  /// The begin of a JSON Web Token: `{"` in Base64.
+  private static let webTokenBegin = "eyJ"
 
   /// Adds the line of a request, as a log may have it.
   mutating func add(method: String, target: String) {
     self.method = String(method.prefix(Self.maxMethodLength))
     var path = target.prefix { $0 != "?" }
     // A client may have put its access token into the address by mistake.
-    if let secret = path.firstRange(of: TokenList.secretPrefix) {
-      path = path[..<secret.upperBound]
+    for begin in [TokenList.secretPrefix, Self.webTokenBegin] {
+      if let secret = path.firstRange(of: begin) { path = path[..<secret.upperBound] }
     }
     let isShortened = path.utf8.count > Self.maxPathLength
     self.path = isShortened ? path.prefix(Self.maxPathLength) + "…" : String(path)
