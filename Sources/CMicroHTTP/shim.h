@@ -29,7 +29,16 @@ typedef struct {
   MHD_AccessHandlerCallback handle;
   MHD_RequestCompletedCallback complete;
   MHD_NotifyConnectionCallback notify;
+  // Called with the library's messages: a limit was reached, or connections ended early, which is usual.
+  void (*report)(void *context, const char *format, va_list arguments);
 } cmicrohttp_options;
+
+// The messages that matter. NULL for others.
+static inline const char *cmicrohttp_limit(const char *format) {
+  if (format && strstr(format, "Server reached connection limit"))
+    return "connections";
+  return format && strstr(format, "Hit process or system resource limit") ? "files" : NULL;
+}
 
 // Targets stay percent-encoded: otherwise an encoded slash could not be told from a slash.
 static size_t cmicrohttp_keep(void *context, struct MHD_Connection *connection, char *text) {
@@ -38,19 +47,12 @@ static size_t cmicrohttp_keep(void *context, struct MHD_Connection *connection, 
   return strlen(text);
 }
 
-// The library's messages name connections that ended early, which is usual.
-static void cmicrohttp_discard(void *context, const char *format, va_list arguments) {
-  (void)context;
-  (void)format;
-  (void)arguments;
-}
-
 static inline struct MHD_Daemon *cmicrohttp_start(const cmicrohttp_options *options) {
   unsigned int flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG
       | (options->key ? MHD_USE_TLS : 0);
   struct MHD_OptionItem items[] = {
       // First, so that it applies to the messages about other options.
-      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)&cmicrohttp_discard, NULL},
+      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)options->report, options->context},
       {MHD_OPTION_LISTEN_SOCKET, options->listening, NULL},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)options->connection_byte_count, NULL},
       {MHD_OPTION_CONNECTION_LIMIT, options->connection_count, NULL},

@@ -24,7 +24,7 @@ struct TandemCLI {
         "Run a server and look after spaces",
         [
           ServeCommand.self, TokenCommand.self, SpaceCommand.self, LogCommand.self,
-          ForgetCommand.self, StoreCommand.self,
+          ForgetCommand.self, StoreCommand.self, BackupCommand.self, RestoreCommand.self,
         ]
       ),
       ("Send values between programs", [ChannelCommand.self]),

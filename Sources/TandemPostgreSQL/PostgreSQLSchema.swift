@@ -13,8 +13,11 @@ package enum PostgreSQLSchema {
   /// The statements that make the tables, for those who may not give the server the right to.
   package static let sql = """
     CREATE SCHEMA tandem;
-    CREATE TABLE tandem.meta (format bigint NOT NULL);
-    INSERT INTO tandem.meta VALUES (\(format));
+    CREATE TABLE tandem.meta (format bigint NOT NULL, tokens bigint NOT NULL DEFAULT 0);
+    INSERT INTO tandem.meta (format) VALUES (\(format));
+    CREATE TABLE tandem.token (
+      hash text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY,
+      definition text NOT NULL, used bigint);
     CREATE TABLE tandem.name (
       name text COLLATE "C" PRIMARY KEY, space bigint GENERATED ALWAYS AS IDENTITY);
     CREATE TABLE tandem.space (

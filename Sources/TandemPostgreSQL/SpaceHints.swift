@@ -21,6 +21,12 @@ final class SpaceHints: Sendable {
   static let pollTime: Int32 = 1_000
   private static let channel = "tandem"
 
+  /// The statement that sends a hint.
+  static func notification(_ payload: String) -> PostgreSQLQuery {
+    PostgreSQLQuery(
+      "SELECT count(*) FROM pg_notify('\(channel)', $1)", [.value(.text(payload))])
+  }
+
   private struct State {
     var followers: [Int64: [Int: AsyncStream<Void>.Continuation]] = [:]
     var lastID = 0
@@ -28,6 +34,8 @@ final class SpaceHints: Sendable {
     var notes: [Int64: Int] = [:]
     /// The heads that were read last.
     var heads: [Int64: Int64] = [:]
+    /// Who follows the access tokens, and their version that it has.
+    var tokens: (body: @Sendable (StoredTokens?) -> Void, version: Int64?)?
     var isStarted = false
     var isClosed = false
   }
@@ -130,6 +138,12 @@ extension SpaceHints {
     )
   }
 
+  /// Calls `body` with the access tokens once they have changed, and with `nil` whenever they have not.
+  func followTokens(_ body: @escaping @Sendable (StoredTokens?) -> Void) {
+    state.withLock { $0.tokens = (body, nil) }
+    wake()
+  }
+
   private func notify(_ spaces: some Sequence<Int64>) {
     let followers = state.withLock { state in
       spaces.flatMap { state.followers[$0].map { Array($0.values) } ?? [] }
@@ -166,14 +180,15 @@ extension SpaceHints {
       return (state.notes, Array(state.followers.keys))
     }
     var queries = notes.map { space, version in
-      PostgreSQLQuery(
-        "SELECT count(*) FROM pg_notify('\(Self.channel)', $1)",
-        [.value(.text("\(space) \(version)"))])
+      Self.notification("\(space) \(version)")
     }
+    queries.append(StoredTokens.versionQuery)
     queries.append(
       PostgreSQLQuery(
         "SELECT id, head FROM tandem.space WHERE id = ANY ($1::bigint[])", [.integers(followed)]))
-    let heads = try connection.exchange(queries).last ?? []
+    let answers = try connection.exchange(queries)
+    let heads = answers.last ?? []
+    try readTokens(connection, version: answers[notes.count].first?.first)
     let changed = state.withLock { state in
       heads.compactMap { row -> Int64? in
         guard case .integer(let space) = row[0], case .integer(let head) = row[1],
@@ -187,6 +202,16 @@ extension SpaceHints {
     try hear(connection)
     wait(for: connection.socket)
     try hear(connection)
+  }
+
+  private func readTokens(_ connection: PostgreSQLConnection, version: FieldValue?) throws {
+    guard let (body, known) = state.withLock({ $0.tokens }) else { return }
+    guard case .integer(known)? = version else {
+      let tokens = try StoredTokens.read(connection)
+      state.withLock { $0.tokens?.version = tokens.version }
+      return body(tokens)
+    }
+    body(nil)
   }
 
   private func hear(_ connection: PostgreSQLConnection) throws {

@@ -134,7 +134,7 @@ extension SpaceTables {
     guard commit.overruled.allSatisfy({ names.contains(FieldName($0.key.table)) }) else {
       throw SyncRequestError(
         .malformed,
-        "`overruled` has versions of a table that the space does not have: declare it first")
+        "the overruled versions are of a table that the space does not have: declare it first")
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Tandem
 import TestFolder
 
 /// The executable `tandem`, or another, while it runs: what it writes arrives line by line.
@@ -55,4 +56,17 @@ final class RunningTool {
 
   /// Waits for its end; returns the exit status, or minus the signal that ended it.
   func end() async -> Int32 { await program.end() }
+}
+
+/// Sends a request to a server that runs, a POST if it has a body.
+func answer(
+  _ url: String, secret: String? = nil, body: String? = nil
+) async throws -> (status: Int, text: String) {
+  var request = HTTPRequest(body == nil ? "GET" : "POST", url: url)
+  request.body = body.map { Array($0.utf8) }
+  if body != nil { request.fields["Content-Type"] = "application/json" }
+  if let secret { request.fields["Authorization"] = "Bearer \(secret)" }
+  let response = try await SystemHTTPClient(options: HTTPClientOptions()).response(
+    to: request, maxBodyByteCount: 1 << 20)
+  return (response.head.status, String(decoding: response.body, as: UTF8.self))
 }

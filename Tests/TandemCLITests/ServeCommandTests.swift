@@ -11,7 +11,7 @@ import Testing
     let tool = try RunningTool(["serve", "--data", data, "--listen", "127.0.0.1:0", "--json"])
     let line = try #require(await tool.line())
     #expect(line.wholeMatch(of: #/{"event":"listening","url":"http://127\.0\.0\.1:\d+"}/#) != nil)
-    #expect(await tool.errorLine()?.contains("without --tokens") == true)
+    #expect(await tool.errorLine()?.contains("without access tokens") == true)
     let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
     #expect(try await answer("\(url)/healthz").text == #"{"status":"ok"}"#)
     tool.signal(SIGTERM)
@@ -344,6 +344,71 @@ import Testing
     }
   }
 
+  @Test("A token has an end and a note, and is rotated without a gap")
+  func tokensWithEnds() async throws {
+    let folder = try TemporaryFolder()
+    func token(_ arguments: String, status: Int32 = 0) async throws -> Tool.Result {
+      let result = try await Tool.shell("\"$tandem\" token \(arguments)", in: folder)
+      #expect(result.status == status, "\(arguments): \(result.error)")
+      return result
+    }
+    let first = try await token(
+      "create --tokens t --account ada --space 'n-*' --write --expires 9000-01-31T01:00+01:00 --note \"Ada's #1\""
+    )
+    let line = try await token("list --tokens t").output
+    let id = String(line.prefix(12))
+    #expect(line == "\(id) ada write n-* expires=9000-01-31T00:00:00Z # Ada's #1\n")
+    for arguments in [
+      "create --tokens t --account a --space x --expires 2020-01-01",
+      "create --tokens t --account a --space x --expires 0d",
+      "create --tokens t --account a --space x --expires 2027-02-29",
+      "create --tokens t --account a --space x --expires soon",
+      "create --tokens t --account a --space x --note \"$(printf 'a\\nb')\"",
+      "create --tokens t --account a --space x --note a --note b",
+      "create --tokens t --account a --space 'x*y'",
+      "create --tokens t --account a --space x --overlap 1d",
+      "create --tokens t --store x --account a --space x", "rotate --tokens t",
+      "create --tokens t --create-store --account a --space x", "rotate \(id) --tokens t",
+      "list --tokens t --expires 1d", "rotate \(id) --account ada --tokens t --expires 1d",
+    ] { _ = try await token(arguments, status: 2) }
+    let second = try await token("rotate \(id) --tokens t --expires 90d --overlap 30m")
+    let lines = try await token("list --tokens t").output.split(separator: "\n")
+    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("ada write n-* expires=") })
+    #expect(
+      lines[0].hasPrefix(id) && !lines[0].contains("9000") && lines[1].hasSuffix("# Ada's #1"))
+    _ = try await token("rotate 000000000000 --tokens t", status: 1)
+    // A line of a person is named, and stops no other one.
+    _ = try await Tool.shell("echo tandem_secret ada write >> t", in: folder)
+    let server = try RunningTool([
+      "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "t"), "--listen",
+      "127.0.0.1:0", "--json",
+    ])
+    let url = try #require(
+      await server.line()?.split(separator: "\"").last { $0.hasPrefix("http") })
+    for secret in [first.output, second.output] {
+      let answer = try await answer(
+        "\(url)/v1/spaces", secret: String(secret.dropLast()), body: nil)
+      #expect(answer.status == 200)
+    }
+    _ = try await token("rotate \(id) --tokens t --expires 90d --overlap 0m")
+    _ = try await Tool.shell("sed -i 's/expires=[^ ]*/expires=2020-01-01/' t", in: folder)
+    let refused = try await answer(
+      "\(url)/v1/spaces", secret: String(second.output.dropLast()), body: nil)
+    #expect(refused.status == 401)
+    server.signal(SIGTERM)
+    #expect(await server.end() == 0)
+    var errors = ""
+    while let line = await server.errorLine() { errors += line + "\n" }
+    #expect(errors.contains("line 4 is not") && !errors.contains("tandem_secret"), "\(errors)")
+    let list = try await token("list --tokens t --json")
+    #expect(list.error.contains("line 4 is not") && !list.error.contains("tandem_secret"))
+    let objects = try list.output.split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(objects.count == 3 && objects.allSatisfy { $0["note"] as? String == "Ada's #1" })
+    #expect(objects.map { $0["used"] is String } == [true, true, false])
+  }
+
   @Test("The log shows the commits of a space, with accounts and overruled versions")
   func log() async throws {
     let folder = try TemporaryFolder()
@@ -384,18 +449,5 @@ import Testing
     #expect(unknown.error.contains("did you mean notes?"))
     tool.signal(SIGINT)
     #expect(await tool.end() == 0)
-  }
-
-  /// Sends a request, a POST if it has a body.
-  private func answer(
-    _ url: String, secret: String? = nil, body: String? = nil
-  ) async throws -> (status: Int, text: String) {
-    var request = HTTPRequest(body == nil ? "GET" : "POST", url: url)
-    request.body = body.map { Array($0.utf8) }
-    if body != nil { request.fields["Content-Type"] = "application/json" }
-    if let secret { request.fields["Authorization"] = "Bearer \(secret)" }
-    let response = try await SystemHTTPClient(options: HTTPClientOptions()).response(
-      to: request, maxBodyByteCount: 1 << 20)
-    return (response.head.status, String(decoding: response.body, as: UTF8.self))
   }
 }

@@ -79,7 +79,8 @@ import Testing
     }
   }
 
-  @Test("An address has at most so many connections; one that is open goes on")
+  @Test(
+    "An address has at most so many connections, which the log has once; one that is open goes on")
   func manyConnections() async throws {
     var limits = HTTPServerLimits.patient
     limits.maxAddressConnectionCount = 20
@@ -91,6 +92,9 @@ import Testing
       for _ in 0..<60 { others.append(try http.connect()) }
       // The last ones were closed by the server, without an answer.
       #expect(await others[59].receive().isEmpty)
+      let limitEvents = http.log.all.filter { $0.message.contains("`maxAddressConnectionCount`") }
+      #expect(limitEvents.count == 1 && limitEvents[0].level == .warning)
+      #expect(http.metrics.text.contains("tandem_http_connections_refused_total 41\n"))
       await first.send(TestHTTP.post("/echo", "b"))
       #expect(await first.answer()?.status == 200)
     }

@@ -14,16 +14,10 @@ final class TestService: Sendable {
   let spaces: SpaceDirectory
   let service: SyncService
   let metrics = ServerMetrics()
-  private let lines: LogLines
+  private let lines: EventLog
 
   /// The messages for the operator.
   var log: [ServerEvent] { lines.all }
-
-  private final class LogLines: Sendable {
-    private let lines = Mutex<[ServerEvent]>([])
-    var all: [ServerEvent] { lines.withLock { $0 } }
-    func add(_ line: ServerEvent) { lines.withLock { $0.append(line) } }
-  }
 
   /// - Parameter tokens: The lines of the token file; `nil` for a service without access tokens.
   init(
@@ -40,7 +34,7 @@ final class TestService: Sendable {
       try folder.write(Self.text(tokens), to: "tokens")
       file = try TokenFile(path: folder.path(of: "tokens"), now: now)
     }
-    let lines = LogLines()
+    let lines = EventLog()
     self.lines = lines
     service = SyncService(spaces: spaces, tokens: file, limits: limits, metrics: metrics) {
       lines.add($0)
@@ -77,6 +71,13 @@ final class TestService: Sendable {
       return try await store.state().head
     }
   }
+}
+
+/// The events that a server has logged.
+final class EventLog: Sendable {
+  private let events = Mutex<[ServerEvent]>([])
+  var all: [ServerEvent] { events.withLock { $0 } }
+  func add(_ event: ServerEvent) { events.withLock { $0.append(event) } }
 }
 
 extension SpaceTable {

@@ -24,6 +24,7 @@ final class TestHTTP: Sendable {
 
   let responder: TestResponder
   let metrics = ServerMetrics()
+  let log = EventLog()
   let server: HTTPServer
   let port: UInt16
 
@@ -32,9 +33,11 @@ final class TestHTTP: Sendable {
   ) throws {
     responder = TestResponder()
     let socket = try ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false)
+    let log = log
     port = socket.port
     server = try HTTPServer(
-      socket, identity: identity, limits: limits, metrics: metrics, responder: responder)
+      socket, identity: identity, limits: limits, metrics: metrics, responder: responder
+    ) { log.add($0) }
   }
 
   /// Runs a server while `body` runs.

@@ -215,7 +215,7 @@ import Testing
         ])
     }
     let refusal = #expect(throws: SyncRequestError.self) { try space.commit(with("other")) }
-    #expect(refusal?.code == .malformed && refusal?.message.contains("`overruled`") == true)
+    #expect(refusal?.code == .malformed && refusal?.message.contains("overruled versions") == true)
     #expect(try space.head == head && space.rows("id", of: "overruled").isEmpty)
     _ = try space.commit(with("t")).accepted()
   }

@@ -51,7 +51,7 @@ enum ForgetCommand: Command {
 
   private static let maxAgeSeconds = 36_500 * 86_400
 
-  private static func age(_ text: String) -> Duration? {
+  static func age(_ text: String) -> Duration? {
     let units: [Character: Int] = ["d": 86_400, "h": 3_600, "m": 60]
     guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()),
       number >= 0

@@ -5,7 +5,7 @@ import TandemServer
 
 /// The spaces of a PostgreSQL database, as a node serves them. Other nodes may serve the same ones.
 final class PostgreSQLSpaces: ServedSpaces {
-  private let database: PostgreSQLDatabase
+  let database: PostgreSQLDatabase
   private let maxSpaceCount: Int
   private let limits: SyncLimits
   /// The spaces that were used: all commits of one wait in the same queue.

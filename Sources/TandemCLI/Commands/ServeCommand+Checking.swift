@@ -17,6 +17,11 @@ extension ServeCommand {
       do { _ = try TokenFile(path: path) } catch { note(error) }
     }
     do {
+      if try await webTokens(arguments, { _ in }) != nil { hasTokens = true }
+    } catch {
+      note(error)
+    }
+    do {
       let address = arguments[Option.listen] ?? .usual
       // Any port, because the server may use its own already.
       let socket = try ListeningSocket(host: address.host, port: 0, allowsOthers: hasTokens)

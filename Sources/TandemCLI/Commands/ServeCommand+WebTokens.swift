@@ -34,7 +34,9 @@ extension ServeCommand {
   }
 
   /// The source of tokens of an identity provider; `nil` if there is none.
-  static func webTokens(_ arguments: ParsedArguments) async throws -> WebTokenSource? {
+  static func webTokens(
+    _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
+  ) async throws -> WebTokenSource? {
     let (issuer, audience) = (
       arguments[WebTokenOption.issuer], arguments[WebTokenOption.audience]
     )
@@ -54,7 +56,7 @@ extension ServeCommand {
     rules.algorithms = arguments[WebTokenOption.algorithms] ?? rules.algorithms
     rules.rightsClaim = arguments[WebTokenOption.claim] ?? rules.rightsClaim
     return try await WebTokenSource(
-      rules, log: { TandemCLI.report($0) }, reading: try reading(place, arguments))
+      rules, log: { log(ServerEvent(.warning, $0)) }, reading: try reading(place, arguments))
   }
 
   /// The function that reads the keys.

@@ -38,7 +38,12 @@ enum ServeCommand: Command {
     ) { ServerAddress($0) }
     static let tokens = ValueOption<String>(
       "tokens", "FILE",
-      help: "The access tokens, made by tandem token. The file is\nread again when it changes.")
+      help:
+        """
+        The access tokens, made by tandem token. The file is read
+        again when it changes. With --store, the default is the
+        tokens in the database: tandem token --store.
+        """)
     static let certificate = ValueOption<String>(
       "tls-cert", "FILE", help: "Serve over TLS: the certificate and its chain, in PEM.")
     static let key = ValueOption<String>(
@@ -138,8 +143,9 @@ enum ServeCommand: Command {
       Serves the spaces of a directory. Replicas attach with tandem attach --server URL --space S.
       A space is created by the first one that attaches.
 
-      Without --tokens, the server listens on loopback only: each program of this machine may read
-      and change all spaces. With --tokens, each request needs an access token. Use --tls-cert and
+      Without access tokens, the server listens on loopback only: each program of this machine may read
+      and change all spaces. With --tokens, each request needs an access token, and with --store from
+      when the database got its first one (tandem token create --store). Use --tls-cert and
       --tls-key, or a proxy with TLS, wherever tokens travel through a network.
 
       It prints one line with its address when it listens, and serves until SIGINT or SIGTERM. Then
@@ -149,8 +155,8 @@ enum ServeCommand: Command {
 
       With --store, the spaces are tables of a PostgreSQL database, and any number of servers serve
       them: each sees the commits of the others at once. A password comes from ~/.pgpass or the file
-      that PGPASSFILE names. Access tokens stay in the file --tokens: give each server a copy.
-      tandem log, tandem forget and tandem space take --store, too. It needs the library libpq.
+      that PGPASSFILE names. All servers accept the access tokens of the database. tandem log, tandem
+      forget and tandem space take --store, too. It needs the library libpq.
 
       Every option but --check-config may be a variable instead: TANDEM_SERVE_TLS_KEY for --tls-key, with
       true or false for an option without a value. The command line comes first, then the variables,
@@ -165,7 +171,8 @@ enum ServeCommand: Command {
     operands: [],
     options: [
       Option.config, Option.checkConfig, Option.data, Option.store, Option.createStore,
-      Option.listen, Option.tokens,
+      Option.listen, Option.tokens, WebTokenOption.keys, WebTokenOption.issuer,
+      WebTokenOption.audience, WebTokenOption.algorithms, WebTokenOption.claim,
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
@@ -179,7 +186,9 @@ enum ServeCommand: Command {
         + "--tls-cert cert.pem --tls-key key.pem",
       "tandem serve --data spaces --tokens tokens --inspect",
       "tandem serve --config /etc/tandem/serve.json --check-config",
-      "tandem serve --store postgresql://tandem@db.example/spaces --create-store --tokens tokens",
+      "tandem serve --data spaces --jwt-keys https://id.example/keys --jwt-issuer https://id.example/ "
+        + "--jwt-audience tandem",
+      "tandem serve --store postgresql://tandem@db.example/spaces --create-store",
     ])
 
   static func run(_ given: ParsedArguments) async throws -> Int32 {
@@ -210,17 +219,25 @@ enum ServeCommand: Command {
     _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws {
     let identity = try identity(arguments)
-    let tokens = try arguments[Option.tokens].map { path in
+    let file = try arguments[Option.tokens].map { path in
       try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
     }
-    let metrics = ServerMetrics()
+    let metrics = ServerMetrics(version: PackageVersion.current)
     let limits = serviceLimits(arguments)
     let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
+    var tokens: (any ListedTokens)? = file
+    if file == nil, let spaces = spaces as? PostgreSQLSpaces {
+      tokens = try await PostgreSQLTokens(spaces.database) { log(ServerEvent(.warning, $0)) }
+    }
+    let webTokens = try await webTokens(arguments, log)
+    let sources = ([tokens, webTokens] as [(any TokenSource)?]).compactMap { $0 }
+    let isProtected = sources.contains { $0.areRequired }
     let service = SyncService(
-      spaces: spaces, tokens: tokens, limits: limits, metrics: metrics, log: log)
+      spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,
+      metrics: metrics, log: log)
     let address = arguments[Option.listen] ?? .usual
     let socket = try ListeningSocket(
-      host: address.host, port: address.port, allowsOthers: tokens != nil)
+      host: address.host, port: address.port, allowsOthers: isProtected)
     // From here on, a signal stops the server in order.
     let (signals, signal) = AsyncStream<Signal>.makeStream()
     let interruption = Interruption {
@@ -233,11 +250,11 @@ enum ServeCommand: Command {
     let server = try HTTPServer(
       socket, identity: identity, limits: serverLimits(arguments), metrics: metrics,
       responder: responder, log: log)
-    if tokens == nil {
+    if !isProtected {
       log(
         ServerEvent(
           .warning,
-          "serving this machine only: without --tokens, each of its programs may read and change "
+          "serving this machine only: without access tokens, each of its programs may read and change "
             + "all spaces"))
     } else if identity == nil, !socket.isLoopback {
       log(
@@ -263,7 +280,7 @@ enum ServeCommand: Command {
           break
         }
         ServiceManager.notifyReload()
-        if reload(server, tokens, arguments, log) {
+        if await reload(server, tokens, webTokens, arguments, log) {
           log(ServerEvent(.notice, "read the files again after SIGHUP"))
           try? print("reloaded", url: nil, arguments)
         }
@@ -323,9 +340,9 @@ enum ServeCommand: Command {
   /// Reads the certificate, the key and the tokens again. Reports what cannot be used; returns true if
   /// all can.
   private static func reload(
-    _ server: HTTPServer, _ tokens: TokenFile?, _ arguments: ParsedArguments,
-    _ log: (ServerEvent) -> Void
-  ) -> Bool {
+    _ server: HTTPServer, _ tokens: (any ListedTokens)?, _ webTokens: WebTokenSource?,
+    _ arguments: ParsedArguments, _ log: (ServerEvent) -> Void
+  ) async -> Bool {
     var isComplete = true
     do {
       if let identity = try identity(arguments) { try server.renew(identity) }
@@ -333,10 +350,16 @@ enum ServeCommand: Command {
       log(ServerEvent(.error, "\(error). The former certificate stays in use"))
       isComplete = false
     }
-    do throws(ServerError) {
-      try tokens?.reload()
+    do {
+      try await tokens?.reload()
     } catch {
       log(ServerEvent(.error, "\(error). Until it can be read, no token is accepted"))
+      isComplete = false
+    }
+    do {
+      try await webTokens?.reload()
+    } catch {
+      log(ServerEvent(.error, "\(error). The former keys of tokens stay in use"))
       isComplete = false
     }
     return isComplete

@@ -1,4 +1,6 @@
+import Synchronization
 import Tandem
+import TandemPostgreSQL
 import TandemServer
 
 /// `tandem token`: makes, revokes and lists access tokens.
@@ -6,15 +8,36 @@ enum TokenCommand: Command {
   /// The options, each declared once.
   enum Option {
     static let tokens = ValueOption<String>(
-      "tokens", "FILE", help: "The file of the access tokens. Required.")
+      "tokens", "FILE", help: "The file of the access tokens.")
+    static let store = ValueOption<String>(
+      "store", "ADDRESS",
+      help: "The database that keeps the access tokens instead, as\ntandem serve --store takes it.")
     static let account = ValueOption<String>(
       "account", "NAME", takes: "a name of up to 128 characters, without spaces",
       help: "The account that a token stands for."
     ) { AccessToken.isAccount($0) ? $0 : nil }
     static let space = ValueOption<String>(
-      "space", "S", isRepeatable: true, takes: "the name of a space, or * for all",
-      help: "A space that the token is for; '*' for all spaces.\nMay be repeated."
-    ) { $0 == "*" || SpaceName.isValid($0) ? $0 : nil }
+      "space", "S", isRepeatable: true,
+      takes: "the name of a space, the begin of names and a star, or * for all",
+      help:
+        "A space that the token is for; 'notes-*' for all whose\nnames begin so, '*' for all. May be repeated."
+    ) { $0 == "*" || SpaceName.isPattern($0) ? $0 : nil }
+    static let expires = ValueOption<TokenEnd>(
+      "expires", "WHEN", takes: "a date such as 2027-01-31, a time, or an age such as 90d or 12h",
+      help: """
+        The token is refused from then on: an age such as 90d, or
+        a date such as 2027-01-31 or 2027-01-31T12:00+02:00. A
+        date is its begin. Without an offset, it is in UTC.
+        """
+    ) { TokenEnd($0) }
+    static let overlap = ValueOption<Duration>(
+      "overlap", "AGE", takes: "an age such as 7d, 12h or 30m",
+      help: "With rotate: how long the old token is accepted beside\nthe new one (default: 1d)."
+    ) { ForgetCommand.age($0) }
+    static let note = ValueOption<String>(
+      "note", "TEXT", takes: "a line of up to 200 characters",
+      help: "A text for people, which list shows."
+    ) { AccessToken.isNote($0) ? $0 : nil }
     static let write = Flag(
       "write",
       help:
@@ -31,24 +54,29 @@ enum TokenCommand: Command {
       help:
         """
         Print one JSON object per line:
-        {"id":ID,"account":NAME,"access":A,"spaces":[S]}, and with
-        create also "token":SECRET
+        {"id":ID,"account":NAME,"access":A,"spaces":[S],
+        "expires":TIME,"used":TIME,"note":TEXT}, and with create
+        and rotate also "token":SECRET
         """)
   }
 
   /// The actions.
   private enum Action: String, CaseIterable {
-    case create, revoke, list
+    case create, rotate, revoke, list
   }
 
   static let specification = CommandSpecification(
     name: "token",
-    summary: "Create, revoke or list the access tokens of a server.",
+    summary: "Create, rotate, revoke or list the access tokens of a server.",
     discussion: """
-      create makes a token for an account, and prints it once, alone on the last line. The file has
-      only its hash. revoke removes the token with the given ID, or all tokens of an account. list
-      shows all tokens, or those of an account. A running server notices the change with the next
-      request, and ends the event streams of a revoked token within a heartbeat.
+      create makes a token for an account, and prints it once, alone on the last line. The file, or
+      the database, has only its hash. revoke removes the token with the given ID, or all tokens of
+      an account. list shows all tokens, or those of an account, with the time of the last use, which
+      is up to an hour old. A running server notices a changed file with the next request, and a
+      changed database within two seconds; then it ends the event streams of a revoked token.
+
+      rotate makes another token with the rights and the note of one, and prints it. Both are
+      accepted until the old one ends, by --overlap, so that devices can change over.
 
       A replica belongs to the account that used it first.
 
@@ -56,51 +84,96 @@ enum TokenCommand: Command {
       """,
     operands: [
       .init(
-        name: "ACTION", help: "create, revoke or list.",
+        name: "ACTION", help: "create, rotate, revoke or list.",
         offer: .words(Action.allCases.map(\.rawValue))),
-      .init(name: "[ID]", help: "The token to revoke, as list shows it.", offer: .text),
+      .init(
+        name: "[ID]", help: "The token to rotate or revoke, as list shows it.", offer: .text),
     ],
     options: [
-      Option.tokens, Option.account, Option.space, Option.write, Option.inspect, Option.json,
+      Option.tokens, Option.store, ServeCommand.Option.createStore, Option.account, Option.space,
+      Option.write, Option.inspect, Option.expires, Option.overlap, Option.note, Option.json,
     ],
     examples: [
-      "tandem token create --tokens tokens --account ada --space notes --write",
+      "tandem token create --tokens tokens --account ada --space notes --write --expires 90d",
       "tandem token create --tokens tokens --account ops --space '*' --inspect",
       "tandem token list --tokens tokens", "tandem token revoke 1b2c3d4e5f60 --tokens tokens",
+      "tandem token rotate 1b2c3d4e5f60 --tokens tokens --expires 90d --overlap 7d",
+      "tandem token create --store service=spaces --account ada --space 'ada-*' --write",
     ],
     repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     guard let action = Action(rawValue: arguments.operands[0]), arguments.operands.count <= 2 else {
       throw arguments.error(
-        "unexpected '\(arguments.operands.joined(separator: " "))': write create, revoke ID or list"
-      )
+        "unexpected '\(arguments.operands.joined(separator: " "))': write create, rotate ID, revoke ID "
+          + "or list")
     }
-    let path = try arguments.required(Option.tokens, "the file of the access tokens")
-    guard action == .revoke || arguments.operands.count == 1 else {
+    guard [.revoke, .rotate].contains(action) || arguments.operands.count == 1 else {
       throw arguments.error("unexpected argument '\(arguments.operands[1])'")
     }
-    if action != .create {
-      // An option that had no effect could revoke more tokens than a person means.
-      for (name, isGiven) in [
-        ("--space", !arguments.all(Option.space).isEmpty), ("--write", arguments[Option.write]),
-        ("--inspect", arguments[Option.inspect]),
-      ] where isGiven { throw arguments.error("\(name) is for create") }
+    // An option that had no effect could revoke more tokens than a person means.
+    let others: [(option: any CommandOption, actions: [Action])] = [
+      (Option.space, [.create]), (Option.write, [.create]), (Option.inspect, [.create]),
+      (Option.note, [.create]), (Option.expires, [.create, .rotate]), (Option.overlap, [.rotate]),
+      (Option.account, [.create, .revoke, .list]), (ServeCommand.Option.createStore, [.create]),
+    ]
+    for (option, actions) in others where arguments.has(option) && !actions.contains(action) {
+      throw arguments.error(
+        "--\(option.name) is for \(actions.map(\.rawValue).joined(separator: ", "))")
     }
-    switch action {
-    case .create: try create(path, arguments)
-    case .revoke: try revoke(path, arguments)
-    case .list:
-      let account = arguments[Option.account]
-      for token in try TokenFile.read(path).tokens where account == nil || token.account == account
-      {
-        try print(token, arguments)
+    let issue = try action == .create ? new(arguments) : nil
+    let end = try arguments[Option.expires].map { try $0.time(arguments) }
+    let place = try await place(arguments)
+    do {
+      switch action {
+      case .create: if let issue { try await create(issue, in: place, arguments) }
+      case .rotate: try await rotate(until: end, in: place, arguments)
+      case .revoke: try await revoke(in: place, arguments)
+      case .list: try await list(place, arguments)
       }
+    } catch {
+      await place.end()
+      throw error
     }
+    await place.end()
     return 0
   }
 
-  private static func create(_ path: String, _ arguments: ParsedArguments) throws {
+  private static func place(_ arguments: ParsedArguments) async throws -> any TokenPlace {
+    switch (arguments[Option.tokens], arguments[Option.store]) {
+    case (let path?, nil) where !arguments[ServeCommand.Option.createStore]:
+      return TokenFilePlace(name: path)
+    case (nil, let address?):
+      try PostgreSQLDatabase.check(address: address)
+      return TokenStorePlace(
+        database: try await PostgreSQLDatabase.open(
+          address: address, creates: arguments[ServeCommand.Option.createStore],
+          maxConnectionCount: 1))
+    case (_?, nil): throw arguments.error("--create-store belongs to --store")
+    case (nil, nil):
+      throw arguments.error(
+        "say where the access tokens are: --tokens FILE, or --store ADDRESS of a database")
+    case (_?, _?): throw arguments.error("--tokens and --store exclude each other")
+    }
+  }
+}
+
+// MARK: - Actions
+
+extension TokenCommand {
+  private static func list(_ place: any TokenPlace, _ arguments: ParsedArguments) async throws {
+    let (tokens, uses) = try await place.read()
+    for fault in tokens.faults { TandemCLI.report("\(place.name): \(fault)") }
+    let account = arguments[Option.account]
+    for token in tokens.tokens where account == nil || token.account == account {
+      try print(token, used: uses[token.hash], arguments)
+    }
+  }
+
+  /// The token that the arguments describe, with its secret.
+  private static func new(
+    _ arguments: ParsedArguments
+  ) throws -> (token: AccessToken, secret: String) {
     let account = try arguments.required(Option.account, "the account that the token stands for")
     let names = arguments.all(Option.space)
     guard let scope = AccessToken.scope(names) else {
@@ -111,19 +184,9 @@ enum TokenCommand: Command {
     }
     let secret = TokenList.newSecret()
     let token = AccessToken(
-      secret: secret, account: account, access: try right(arguments), scope: scope)
-    try change(path, creates: true) { list in try list.add(token) }
-    do {
-      guard !arguments[Option.json] else { return try print(token, secret: secret, arguments) }
-      try OutputStream.write(Array("\(secret)\n".utf8), to: STDOUT_FILENO)
-    } catch {
-      // Nobody has the secret.
-      try change(path, creates: false) { list in _ = list.revoke { $0.id == token.id } }
-      throw error
-    }
-    TandemCLI.report(
-      "token \(token.id) of \(account) may \(token.access.rawValue) \(token.scopeText); "
-        + "keep it: it is not shown again")
+      secret: secret, account: account, access: try right(arguments), scope: scope,
+      expiry: try arguments[Option.expires]?.time(arguments), note: arguments[Option.note])
+    return (token, secret)
   }
 
   private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
@@ -136,47 +199,94 @@ enum TokenCommand: Command {
     }
   }
 
-  private static func revoke(_ path: String, _ arguments: ParsedArguments) throws {
+  private static func create(
+    _ issue: (token: AccessToken, secret: String), in place: any TokenPlace,
+    _ arguments: ParsedArguments
+  ) async throws {
+    let (token, secret) = issue
+    try await place.change(creates: true) { list in try list.add(token) }
+    try await show(token, secret, in: place, arguments)
+    guard !arguments[Option.json] else { return }
+    TandemCLI.report(
+      "token \(token.id) of \(token.account) may \(token.access.rawValue) \(token.scopeText)"
+        + (token.expiryText.map { " until \($0)" } ?? "") + "; keep it: it is not shown again")
+  }
+
+  /// Prints a new token. If that fails, nobody has the secret, and the token is removed.
+  private static func show(
+    _ token: AccessToken, _ secret: String, in place: any TokenPlace, _ arguments: ParsedArguments
+  ) async throws {
+    do {
+      guard !arguments[Option.json] else { return try print(token, secret: secret, arguments) }
+      try OutputStream.write(Array("\(secret)\n".utf8), to: STDOUT_FILENO)
+    } catch {
+      try await place.change(creates: false) { list in _ = list.revoke { $0.id == token.id } }
+      throw error
+    }
+  }
+
+  private static func rotate(
+    until end: Double?, in place: any TokenPlace, _ arguments: ParsedArguments
+  ) async throws {
+    guard let id = arguments.operands.dropFirst().first else {
+      throw arguments.error("rotate takes the ID of a token")
+    }
+    guard let old = try await place.read().tokens.tokens.first(where: { $0.id == id }) else {
+      throw missing("token \(id)", in: place)
+    }
+    guard old.expiry == nil || end != nil else {
+      throw arguments.error(
+        "the token ends at \(old.expiryText ?? ""): say when the new one does, by --expires")
+    }
+    let secret = TokenList.newSecret()
+    let token = AccessToken(
+      secret: secret, account: old.account, access: old.access, scope: old.scope, expiry: end,
+      note: old.note)
+    let lost = missing("token \(id)", in: place)
+    try await place.change(creates: false) { list in
+      // It may have been revoked meanwhile.
+      guard list.token(hash: old.hash) != nil else { throw lost }
+      try list.add(token)
+    }
+    try await show(token, secret, in: place, arguments)
+    // In whole seconds, as the text has it.
+    let overlap = arguments[Option.overlap] ?? .seconds(86_400)
+    let time = (WallClock.seconds() + overlap / .seconds(1)).rounded(.up)
+    try await place.change(creates: false) { list in list.end(old, at: time) }
+    guard !arguments[Option.json] else { return }
+    var ended = old
+    if !old.hasExpired(at: time) { ended.expiry = time }
+    TandemCLI.report(
+      "token \(token.id) of \(token.account) replaces \(old.id), which is accepted until "
+        + "\(ended.expiryText ?? ""); keep it: it is not shown again")
+  }
+
+  private static func revoke(in place: any TokenPlace, _ arguments: ParsedArguments) async throws {
     let id = arguments.operands.dropFirst().first
     let account = arguments[Option.account]
     guard (id == nil) != (account == nil) else {
       throw arguments.error("revoke takes the ID of a token, or --account NAME")
     }
-    var revoked: [AccessToken] = []
-    try change(path, creates: false) { list in
-      revoked = list.revoke { $0.id == id || $0.account == account }
-      guard !revoked.isEmpty else {
-        throw FileError(
-          path: path, action: "changed",
-          reason: "it has no token \(id ?? "of \(account ?? "")"): tandem token list shows them")
-      }
+    let lost = missing("token \(id ?? "of \(account ?? "")")", in: place)
+    let revoked = Mutex<[String]>([])
+    try await place.change(creates: false) { list in
+      let ids = list.revoke { $0.id == id || $0.account == account }.map(\.id)
+      guard !ids.isEmpty else { throw lost }
+      revoked.withLock { $0 = ids }
     }
-    TandemCLI.report("revoked \(revoked.map(\.id).joined(separator: ", "))")
+    TandemCLI.report("revoked \(revoked.withLock { $0 }.joined(separator: ", "))")
   }
 
-  /// Changes the file while no other process does.
-  private static func change(
-    _ path: String, creates: Bool, _ body: (inout TokenList) throws -> Void
-  ) throws {
-    let slash = path.lastIndex(of: "/")
-    let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    let lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard lock >= 0 else { throw FileError(path: directory, action: "opened", code: errno) }
-    // Closing the directory ends the lock.
-    defer { close(lock) }
-    while flock(lock, LOCK_EX) != 0 {
-      guard errno == EINTR else { throw FileError(path: directory, action: "locked", code: errno) }
-    }
-    let isNew = creates && access(path, F_OK) != 0
-    var list = isNew ? TokenList() : try TokenFile.read(path)
-    try body(&list)
-    // Only the owner may read a new file: hashes are no secrets, but accounts and spaces may be.
-    try AtomicFile.write(Array(list.text.utf8), to: path, mode: 0o600)
+  private static func missing(_ name: String, in place: any TokenPlace) -> FileError {
+    FileError(
+      path: place.name, action: "changed", reason: "it has no \(name): tandem token list shows them"
+    )
   }
 
   private static func print(
-    _ token: AccessToken, secret: String? = nil, _ arguments: ParsedArguments
+    _ token: AccessToken, used: Int? = nil, secret: String? = nil, _ arguments: ParsedArguments
   ) throws {
+    let useText = used.map { TimeText.text(seconds: $0) }
     if arguments[Option.json] {
       try OutputStream.printLine { json in
         json.object { json in
@@ -184,13 +294,51 @@ enum TokenCommand: Command {
           json.field("account", token.account)
           json.field("access", token.access.rawValue)
           json.field("spaces", token.scopeNames)
+          json.field("expires", token.expiryText)
+          json.field("used", useText)
+          json.field("note", token.note)
           if let secret { json.field("token", secret) }
         }
       }
     } else {
+      let end = token.hasExpired(at: WallClock.seconds()) ? "expired" : "expires"
       try OutputStream.printLines([
         "\(token.id) \(token.account) \(token.access.rawValue) \(token.scopeText)"
+          + (token.expiryText.map { " \(end)=\($0)" } ?? "")
+          + (useText.map { " used=\($0)" } ?? "") + (token.note.map { " # \($0)" } ?? "")
       ])
     }
+  }
+}
+
+/// A value of `--expires`.
+enum TokenEnd: Sendable {
+  /// The time in seconds since 1970.
+  case time(Int)
+  case age(Duration)
+
+  init?(_ text: String) {
+    if let time = TimeText.seconds(text) {
+      self = .time(time)
+    } else if let age = ForgetCommand.age(text) {
+      self = .age(age)
+    } else {
+      return nil
+    }
+  }
+
+  /// The time in seconds since 1970, which must be in the future.
+  func time(_ arguments: ParsedArguments) throws(UsageError) -> Double {
+    let now = WallClock.seconds()
+    let time =
+      switch self {
+      case .time(let time): Double(time)
+      case .age(let age): (now + age / .seconds(1)).rounded(.down)
+      }
+    guard time > now else {
+      throw arguments.error(
+        "--expires: \(TimeText.text(seconds: Int(time))) is not in the future; choose a later time")
+    }
+    return time
   }
 }

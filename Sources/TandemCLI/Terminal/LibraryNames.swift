@@ -30,6 +30,8 @@ enum LibraryNames {
     "discardsConflicts": DetachCommand.discardConflicts,
     "allowsOthers": ServeCommand.Option.tokens,
     "creates": ServeCommand.Option.createStore,
+    "maxConnectionCount": ServeCommand.Option.maxConnections,
+    "maxAddressConnectionCount": ServeCommand.Option.maxAddressConnections,
     "maxTokenStreamCount": ServeCommand.Option.maxTokenStreams,
     "maxTokenFollowedSpaceCount": ServeCommand.Option.maxTokenSpaces,
   ]

@@ -42,6 +42,8 @@ public final class HTTPServer: Sendable {
     var isStopping = false
     /// `nil` before the start and after the end.
     var daemon: Daemon?
+    /// The time of the last event about each limit of connections.
+    var limitTimes: [String: ContinuousClock.Instant] = [:]
     /// The daemons with a former certificate, which accept no more connections.
     var retired: [Daemon] = []
   }
@@ -148,6 +150,10 @@ public final class HTTPServer: Sendable {
     }
     options.notify = { context, connection, own, event in
       HTTPServer.of(context).notify(connection, own, event)
+    }
+    options.report = { context, format, _ in
+      guard let limit = cmicrohttp_limit(format) else { return }
+      HTTPServer.of(context).noteLimit(String(cString: limit))
     }
     let pointer: OpaquePointer?
     if let identity {
@@ -309,6 +315,30 @@ extension HTTPServer {
 // MARK: - The library's thread
 
 extension HTTPServer {
+  /// The time between two events about the same limit of connections.
+  private static let limitEventPause = Duration.seconds(60)
+
+  /// The library has closed a connection, or accepts none for a while.
+  private func noteLimit(_ limit: String) {
+    metrics.count(.connectionsRefused)
+    let isDue = state.withLock { state in
+      if let last = state.limitTimes[limit], .now < last + Self.limitEventPause { return false }
+      state.limitTimes[limit] = .now
+      return true
+    }
+    guard isDue else { return }
+    log(
+      limit == "files"
+        ? ServerEvent(
+          .error,
+          "the system permits no more open files and connections: let it permit more, or lower "
+            + "`maxConnectionCount`")
+        : ServerEvent(
+          .warning,
+          "connections are closed at once: an address has \(limits.maxAddressConnectionCount), the "
+            + "most (`maxAddressConnectionCount`)"))
+  }
+
   /// The line of a request has arrived. Returns its context.
   private func begin(
     _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?

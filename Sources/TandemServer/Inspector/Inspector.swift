@@ -68,7 +68,8 @@ package final class Inspector: HTTPResponder {
   }
 
   private func counted(_ answer: HTTPAnswer) -> HTTPAnswer {
-    service.metrics.countAnswer("inspect", status: answer.status)
+    service.metrics.countAnswer(
+      "inspect", status: answer.status, refusal: answer.event.reason)
     return answer
   }
 }

@@ -5,11 +5,11 @@ internal import Synchronization
 package final class ServerMetrics: Sendable {
   /// Events that are counted.
   package enum Event: CaseIterable, Sendable {
-    case connectionsOpened, connectionsEnded, connectionsClosedByServer
+    case connectionsOpened, connectionsEnded, connectionsClosedByServer, connectionsRefused
     case streamsOpened, streamsEnded, streamsCut
     case eventsSent
     case spacesOpened, spacesClosed, spacesBusy, spaceErrors
-    case authenticationFailures, tokenFileErrors
+    case authenticationFailures, tokenFileErrors, addressesBanned
   }
 
   private struct Answer: Hashable {
@@ -20,38 +20,73 @@ package final class ServerMetrics: Sendable {
   private struct State {
     var counts: [Event: Int] = [:]
     var answers: [Answer: Int] = [:]
+    /// The refused requests by the code of the refusal.
+    var refusals: [String: Int] = [:]
     var outcomes: [String: Int] = [:]
-    /// The number of commits that took at most so long, for each bound.
-    var commitCounts = [Int](repeating: 0, count: ServerMetrics.commitBounds.count)
-    var commitCount = 0
-    var commitSeconds = 0.0
+    var commits = Histogram()
+    /// The durations of requests by their route.
+    var requests: [String: Histogram] = [:]
   }
 
-  /// The bounds of the classes of the commits' durations, in seconds.
-  private static let commitBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
+  /// The distribution of durations.
+  private struct Histogram {
+    /// The bounds of the classes, in seconds.
+    static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
+    /// The number of durations up to each bound.
+    var counts = [Int](repeating: 0, count: bounds.count)
+    var count = 0
+    var seconds = 0.0
+
+    mutating func add(_ duration: Duration) {
+      let seconds = duration / .seconds(1)
+      count += 1
+      self.seconds += seconds
+      for (place, bound) in Self.bounds.enumerated() where seconds <= bound { counts[place] += 1 }
+    }
+
+    /// The lines of a metric; `label` is empty, or as `route="commits"`.
+    func lines(_ name: String, _ label: String = "") -> [String] {
+      let first = label.isEmpty ? "" : label + ","
+      let labels = label.isEmpty ? "" : "{\(label)}"
+      return zip(Self.bounds, counts).map { "\(name)_bucket{\(first)le=\"\($0)\"} \($1)" } + [
+        "\(name)_bucket{\(first)le=\"+Inf\"} \(count)", "\(name)_sum\(labels) \(seconds)",
+        "\(name)_count\(labels) \(count)",
+      ]
+    }
+  }
+
+  private let version: String?
   private let state = Mutex(State())
 
   /// Counts of zero.
-  package init() {}
+  ///
+  /// - Parameter version: The version of the program, which is a metric; `nil` for none.
+  package init(version: String? = nil) { self.version = version }
 
   func count(_ event: Event, _ count: Int = 1) {
     state.withLock { $0.counts[event, default: 0] += count }
   }
 
-  func countAnswer(_ route: String, status: Int) {
-    state.withLock { $0.answers[Answer(route: route, status: status), default: 0] += 1 }
+  /// Counts an answer.
+  ///
+  /// - Parameter refusal: The code of the refusal; `nil` if the answer is none.
+  func countAnswer(_ route: String, status: Int, refusal: String? = nil) {
+    state.withLock { state in
+      state.answers[Answer(route: route, status: status), default: 0] += 1
+      if let refusal { state.refusals[refusal, default: 0] += 1 }
+    }
+  }
+
+  /// Counts the duration of a request until its answer, or its event stream, begins.
+  func countRequest(_ route: String, _ duration: Duration) {
+    state.withLock { $0.requests[route, default: Histogram()].add(duration) }
   }
 
   func countCommit(_ outcome: String, _ duration: Duration) {
-    let seconds = duration / .seconds(1)
     state.withLock { state in
       state.outcomes[outcome, default: 0] += 1
-      state.commitCount += 1
-      state.commitSeconds += seconds
-      for (place, bound) in Self.commitBounds.enumerated() where seconds <= bound {
-        state.commitCounts[place] += 1
-      }
+      state.commits.add(duration)
     }
   }
 
@@ -70,10 +105,27 @@ package final class ServerMetrics: Sendable {
     func addCounter(_ name: String, _ help: String, _ event: Event) {
       add(name, "counter", help, [("", "\(count(event))")])
     }
+    func addHistogram(_ name: String, _ help: String, _ values: [String]) {
+      lines += ["# HELP \(name) \(help)", "# TYPE \(name) histogram"] + values
+    }
+    if let version {
+      add(
+        "tandem_build_info", "gauge", "The version of the server.",
+        [("{version=\"\(version)\"}", "1")])
+    }
     add(
       "tandem_http_requests_total", "counter", "Answered requests.",
       state.answers.sorted { ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status) }.map {
         ("{route=\"\($0.key.route)\",status=\"\($0.key.status)\"}", "\($0.value)")
+      })
+    add(
+      "tandem_http_refusals_total", "counter", "Refused requests by the code of the refusal.",
+      state.refusals.sorted { $0.key < $1.key }.map { ("{reason=\"\($0.key)\"}", "\($0.value)") })
+    addHistogram(
+      "tandem_http_request_seconds",
+      "Durations of requests that were let in, until the begin of the answer.",
+      state.requests.sorted { $0.key < $1.key }.flatMap {
+        $0.value.lines("tandem_http_request_seconds", "route=\"\($0.key)\"")
       })
     addGauge(
       "tandem_http_connections", "Open connections.", .connectionsOpened, .connectionsEnded)
@@ -83,21 +135,16 @@ package final class ServerMetrics: Sendable {
       "tandem_http_connections_overdue_total",
       "Connections closed because the client was too slow.",
       .connectionsClosedByServer)
+    addCounter(
+      "tandem_http_connections_refused_total",
+      "Connections closed at once because of their number, and pauses because of that of files.",
+      .connectionsRefused)
     add(
       "tandem_commits_total", "counter", "Answered commits.",
       state.outcomes.sorted { $0.key < $1.key }.map { ("{outcome=\"\($0.key)\"}", "\($0.value)") })
-    lines += [
-      "# HELP tandem_commit_seconds Durations of commits.",
-      "# TYPE tandem_commit_seconds histogram",
-    ]
-    for (bound, count) in zip(Self.commitBounds, state.commitCounts) {
-      lines.append("tandem_commit_seconds_bucket{le=\"\(bound)\"} \(count)")
-    }
-    lines += [
-      "tandem_commit_seconds_bucket{le=\"+Inf\"} \(state.commitCount)",
-      "tandem_commit_seconds_sum \(state.commitSeconds)",
-      "tandem_commit_seconds_count \(state.commitCount)",
-    ]
+    addHistogram(
+      "tandem_commit_seconds", "Durations of commits.", state.commits.lines("tandem_commit_seconds")
+    )
     addGauge("tandem_event_streams", "Open event streams.", .streamsOpened, .streamsEnded)
     addCounter(
       "tandem_event_streams_cut_total", "Event streams cut because the client was too slow.",
@@ -116,6 +163,12 @@ package final class ServerMetrics: Sendable {
     addCounter(
       "tandem_token_file_errors_total", "Requests refused because the token file is unreadable.",
       .tokenFileErrors)
+    addCounter(
+      "tandem_addresses_banned_total", "Addresses banned after wrong access tokens.",
+      .addressesBanned)
+    for metric in ProcessMetrics.all {
+      add(metric.name, metric.kind, metric.help, [("", metric.value)])
+    }
     return lines.joined(separator: "\n") + "\n"
   }
 }

@@ -157,7 +157,7 @@ extension SyncService {
       case .stopping:
         SyncRequestError(.unavailable, "the server stops; try again", retryAfter: .seconds(1))
       }
-    metrics.countAnswer("server", status: refusal.status)
+    metrics.countAnswer("server", status: refusal.status, refusal: refusal.code.name)
     return SyncReply.refusal(refusal).answer
   }
 
@@ -167,8 +167,9 @@ extension SyncService {
   /// of memory: all processors but one, which small requests share, and at most four.
   package static let maxLargeRequestCount = min(4, max(1, processorCount() - 1))
 
-  /// The account and the space of a request, as far as they are known.
+  /// The route, the account and the space of a request, as far as they are known.
   private struct Subject {
+    var route: SyncRoute?
     var account: String?
     var space: String?
 
@@ -183,15 +184,16 @@ extension SyncService {
   /// Answers a request of a replica.
   public func answer(_ request: ServedRequest) async -> HTTPAnswer {
     var subject = Subject()
+    let start = ContinuousClock.now
     let answer = await answer(request, &subject)
+    metrics.countRequest(subject.route?.rawValue ?? "none", ContinuousClock.now - start)
     return subject.noted(in: answer)
   }
 
   private func answer(_ request: ServedRequest, _ subject: inout Subject) async -> HTTPAnswer {
-    var route: SyncRoute?
     do {
       let routed = try RoutedRequest(request.head)
-      route = routed.route
+      subject.route = routed.route
       let client = try client(of: request.head, for: routed, &subject)
       try begin(client)
       defer { end(client) }
@@ -208,13 +210,15 @@ extension SyncService {
       if case .events(let since) = call {
         return try await stream(routed.space, since: since, for: client)
       }
-      return answer(try await reply(to: call, routed.space, client), route: route, request.head)
+      return answer(
+        try await reply(to: call, routed.space, client), route: subject.route, request.head)
     } catch let refusal as SyncRequestError {
-      return answer(.refusal(refusal), route: route, request.head)
+      return answer(.refusal(refusal), route: subject.route, request.head)
     } catch is CancellationError {
       return answer(to: .stopping)
     } catch {
-      return answer(.refusal(refusal(for: error, of: request.head)), route: route, request.head)
+      return answer(
+        .refusal(refusal(for: error, of: request.head)), route: subject.route, request.head)
     }
   }
 
@@ -240,7 +244,9 @@ extension SyncService {
       let methods = SyncRoute.matching(segments).routes.map(\.method)
       answer.fields.append(("Allow", methods.joined(separator: ", ")))
     }
-    metrics.countAnswer(route?.rawValue ?? "none", status: reply.status)
+    var code: String?
+    if case .refusal(let refusal) = reply { code = refusal.code.name }
+    metrics.countAnswer(route?.rawValue ?? "none", status: reply.status, refusal: code)
     return answer
   }
 
@@ -441,6 +447,7 @@ extension SyncService {
       "the address is banned for \(limits.banTime.components.seconds) s, because it sent wrong access tokens"
     )
     event.address = head.address
+    metrics.count(.addressesBanned)
     log(event)
   }
 }

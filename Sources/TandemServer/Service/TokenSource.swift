@@ -40,6 +40,8 @@ package protocol ListedTokens: TokenSource {
   func list() throws -> TokenList
   /// The last uses.
   var uses: TokenUses { get }
+  /// Reads the tokens again, also if nothing shows that they have changed.
+  func reload() async throws
   /// Keeps times of use, in seconds since 1970. They are later than those that are kept already.
   func write(_ times: [SHA256Digest: Int]) async throws
 }

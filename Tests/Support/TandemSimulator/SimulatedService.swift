@@ -6,7 +6,7 @@ import TestRandom
 /// A ``SyncService`` before the space of a simulation. It takes requests and gives answers as an HTTP
 /// server does, without sockets.
 ///
-/// Sendable: its tasks run inside ``run()`` only, one at a time on the thread of the simulation, in an order
+/// Sendable: its tasks run inside ``runTasks()`` only, one at a time on the thread of the simulation, in an order
 /// drawn from the seed. Time passes only by ``elapse()``.
 final class SimulatedService: @unchecked Sendable {
   /// The access tokens, by their secrets.
@@ -100,10 +100,10 @@ final class SimulatedService: @unchecked Sendable {
   /// Ends all tasks.
   func end() {
     task?.cancel()
-    run()
+    runTasks()
   }
 
-  private func run() { executor.run(seed: simulation.random.next()) }
+  private func runTasks() { executor.run(seed: simulation.random.next()) }
 
   private static func tokens(of clients: [Client]) -> TokenList {
     var list = TokenList()
@@ -158,7 +158,7 @@ extension SimulatedService {
         }
       }
     }
-    run()
+    runTasks()
     permitted = []
     try checkLaws()
     return try answers.values.map { answer in
@@ -177,9 +177,9 @@ extension SimulatedService {
 
   /// Lets the time of a heartbeat pass.
   func elapse() throws {
-    run()
+    runTasks()
     clock.elapse()
-    run()
+    runTasks()
     try checkLaws()
   }
 

@@ -1,0 +1,102 @@
+import Tandem
+import TandemServer
+
+/// `tandem restore`: brings spaces back from a backup.
+enum RestoreCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let data = ValueOption<String>(
+      "data", "DIR", help: "The directory of the spaces; created if it is missing.\nRequired.")
+    static let space = ValueOption<String>(
+      "space", "NAME", isRepeatable: true, help: "Restore only this space. Repeatable.")
+    static let tokens = ValueOption<String>(
+      "tokens", "FILE", help: "Restore the access tokens too, into this file.")
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "restore",
+    summary: "Bring the spaces of a backup back.",
+    discussion: """
+      Copies the spaces of a backup into a directory, from which a server serves them. No server may
+      be using the directory. A space that is there is never replaced: move its file, its -wal and its
+      -shm away first. All copies are checked before the first one is restored.
+
+      Replicas that have not synchronized since the backup go on as usual. The others notice that
+      the space lacks their commits, and stop; tandem sync DB --lost-history union keeps the records
+      of both sides.
+
+      Exit status: 0 success, 1 failure, 2 wrong usage.
+      """,
+    operands: [
+      .init(name: "BACKUP", help: "A backup, or the directory of backups for the newest one.")
+    ],
+    options: [Option.data, Option.space, Option.tokens, Option.quiet],
+    examples: [
+      "tandem restore --data spaces --tokens tokens /backups/tandem",
+      "tandem restore --data spaces --space notes /backups/tandem/2027-01-31T03-00-00Z",
+    ])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    guard let place = arguments.operands.first, arguments.operands.count == 1 else {
+      throw arguments.error("name one backup")
+    }
+    let data = try arguments.required(Option.data, "the directory of the spaces")
+    let backup = try SpaceBackup.newest(at: place)
+    let copies = try backup.spaces
+    let all = try copies.names()
+    let chosen = arguments.all(Option.space)
+    for name in chosen where !all.contains(name) {
+      throw SpacePlace.missing(name, in: backup.path, among: all)
+    }
+    let names = chosen.isEmpty ? all : all.filter { chosen.contains($0) }
+    // Locks the directory against servers.
+    let spaces = try SpaceDirectory(path: data)
+    for name in names {
+      let file = spaces.file(of: name)
+      for path in [file, "\(file)-wal", "\(file)-shm", "\(file)-journal"]
+      where access(path, F_OK) == 0 {
+        throw FileError(
+          path: path, action: "restored",
+          reason: "it exists; move it and what belongs to it (-wal, -shm) away first")
+      }
+    }
+    let tokens = "\(backup.path)/\(SpaceBackup.tokensName)"
+    if let target = arguments[Option.tokens] {
+      guard access(target, F_OK) != 0 else {
+        throw FileError(
+          path: target, action: "restored", reason: "it exists; move it away first")
+      }
+      _ = try TokenFile(path: tokens)
+    }
+    let bar = ProgressBar("restoring", isQuiet: arguments[Option.quiet])
+    for (number, name) in names.enumerated() {
+      bar.update(number, of: 2 * names.count, unit: "steps")
+      try await SpaceCopy.check(copies.file(of: name))
+    }
+    for (number, name) in names.enumerated() {
+      bar.update(names.count + number, of: 2 * names.count, unit: "steps")
+      let hidden = SpaceBackup.hiddenPath(beside: spaces.file(of: name))
+      do {
+        try SpaceCopy.copy(copies.file(of: name), to: hidden)
+        guard link(hidden, spaces.file(of: name)) == 0 else {
+          throw FileError(path: spaces.file(of: name), action: "restored", code: errno)
+        }
+        unlink(hidden)
+      } catch {
+        unlink(hidden)
+        throw error
+      }
+    }
+    bar.finish()
+    if let target = arguments[Option.tokens] { try SpaceCopy.copy(tokens, to: target) }
+    try SpaceCopy.synchronize(data)
+    await spaces.close()
+    if !arguments[Option.quiet] {
+      try OutputStream.printLines([
+        "\(data): \(Quantity.count(names.count, "space")) of \(backup.path)"
+      ])
+    }
+    return ExitStatus.success
+  }
+}
