@@ -141,6 +141,7 @@ extension SpaceHints {
   /// Calls `body` with the access tokens once they have changed, and with `nil` whenever they have not.
   func followTokens(_ body: @escaping @Sendable (StoredTokens?) -> Void) {
     state.withLock { $0.tokens = (body, nil) }
+    start()
     wake()
   }
 

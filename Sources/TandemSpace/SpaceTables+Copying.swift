@@ -2,8 +2,8 @@ package import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
-/// What a copy of a space has.
-package struct SpaceCopy: Hashable, Sendable {
+/// A space that was copied to another store.
+package struct MovedSpace: Hashable, Sendable {
   /// The head of the space.
   package let head: SpaceRevision
   /// The number of rows of all tables.
@@ -35,7 +35,7 @@ extension SpaceTables {
   ///   not equal it.
   package func move(
     to target: SpaceTables, progress: (Int, Int) -> Void = { _, _ in }
-  ) throws -> SpaceCopy {
+  ) throws -> MovedSpace {
     try target.connection.prepareCopy()
     try connection.prepareCopy()
     let position = try position()
@@ -61,7 +61,7 @@ extension SpaceTables {
     if tablesOfState.contains(where: \.isNumbered) { try target.connection.make(.numbers) }
     try target.check(sums)
     try connection.run(.toggleMoved, [])
-    return SpaceCopy(head: try target.state().head, rowCount: rowCount)
+    return MovedSpace(head: try target.state().head, rowCount: rowCount)
   }
 
   private func has(_ table: SpaceStoredTable) throws -> Bool {

@@ -37,14 +37,14 @@ struct SpaceMoveTests {
 
   private func move(
     _ file: String, to database: PostgreSQLDatabase, named name: String
-  ) async throws -> SpaceCopy? {
+  ) async throws -> MovedSpace? {
     let position = try #require(try await SQLiteSpaceStore.read(path: file) { try $0.position() })
     return try await PostgreSQLSpaceStore.receive(database, name: name, position) { target in
       try SQLiteSpaceStore.withFile(file, creates: false) { try $0.move(to: target) }
     }
   }
 
-  private func move(_ store: PostgreSQLSpaceStore, to file: String) async throws -> SpaceCopy {
+  private func move(_ store: PostgreSQLSpaceStore, to file: String) async throws -> MovedSpace {
     try await store.write { source in
       try SQLiteSpaceStore.withFile(file, creates: true) { try source.move(to: $0) }
     }

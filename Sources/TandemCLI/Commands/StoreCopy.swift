@@ -9,7 +9,7 @@ import TandemServer
 struct StoreCopy {
   /// What came of a space.
   enum Outcome {
-    case copied(SpaceCopy)
+    case copied(MovedSpace)
     /// A former run has copied it.
     case copiedBefore
   }
