@@ -77,7 +77,7 @@ extension SpaceTables {
       throw SyncRequestError(
         .unavailable,
         "the space was moved to another store, and is used there from now on; try again later",
-        retryAfter: .seconds(10))
+        retryAfter: .seconds(2))
     }
     guard let row, case .text(let epochText) = row[0], let epoch = SyncToken(epochText),
       case .integer(let head) = row[1], case .integer(let horizon) = row[2],
