@@ -26,22 +26,27 @@ extension ServeCommand {
       note(error)
     }
     do {
+      if let address = try storeAddress(arguments) {
+        let database = try await PostgreSQLDatabase.open(address: address, creates: false)
+        do {
+          if !hasTokens { hasTokens = try await database.tokens().version > 0 }
+        } catch {
+          note(error)
+        }
+        await database.close()
+      } else {
+        try checkDirectory(arguments[Option.data] ?? defaultDirectory)
+      }
+    } catch {
+      note(error)
+    }
+    do {
       let address = arguments[Option.listen] ?? .usual
       // Any port, because the server may use its own already.
       let socket = try ListeningSocket(host: address.host, port: 0, allowsOthers: hasTokens)
       var identity: HTTPServer.Identity?
       do { identity = try Self.identity(arguments) } catch { note(error) }
       _ = try HTTPServer(socket, identity: identity, responder: NoResponder())
-    } catch {
-      note(error)
-    }
-    do {
-      if let address = try storeAddress(arguments) {
-        let database = try await PostgreSQLDatabase.open(address: address, creates: false)
-        await database.close()
-      } else {
-        try checkDirectory(arguments[Option.data] ?? defaultDirectory)
-      }
     } catch {
       note(error)
     }
