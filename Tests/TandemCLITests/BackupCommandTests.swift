@@ -165,7 +165,7 @@ struct BackupCommandTests: ShellSuite {
       ("backup --data spaces spaces/out", "outside spaces", 2),
       ("backup --data nothing out", "cannot read the directory nothing", 1),
       ("backup --data spaces --space note out", "did you mean notes?", 1),
-      ("backup out", "--data", 2), ("backup --data spaces", "name one directory", 2),
+      ("backup out", "--data", 2), ("backup --data spaces", "missing OUT", 2),
       ("backup --check --data spaces out", "leave it out", 2),
       ("backup --check .", "it is no backup", 1),
       ("restore --data spaces out", "it exists; move it", 1),

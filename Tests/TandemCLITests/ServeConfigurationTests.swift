@@ -116,8 +116,8 @@ struct ServeConfigurationTests: ShellSuite {
     for (line, part) in zip(
       lines,
       [
-        "MAX_SPACES", "did you mean listen?", "line 1 is not", "cannot read key.pem",
-        "cannot write into the directory a/b",
+        "MAX_SPACES", "did you mean listen?", "line 1 is not",
+        "cannot write into the directory a/b", "cannot read key.pem",
       ])
     {
       #expect(line.contains(part), "\(line)")

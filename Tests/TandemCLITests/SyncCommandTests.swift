@@ -511,7 +511,7 @@ struct SyncCommandTests: ShellSuite {
     ("log", 2, "--space is missing"), ("log --space a.db", 1, "it is another database"),
     ("log --space missing", 1, "cannot be read: there is no such file"),
     ("forget --space s", 2, "say what to forget by --older-than or --keep"),
-    ("forget --space missing --keep 1", 1, "cannot open it"),
+    ("forget --space missing --keep 1", 1, "there is no such file"),
     ("forget --space s --older-than 90", 2, "takes an age such as 90d"),
     ("attach missing.db --space s --table note", 1, "cannot open it: it does not exist"),
     ("sync a.db", 2, "a.db is not attached to a space; attach it first"),

@@ -64,16 +64,17 @@ extension ListedTokens {
 
   /// Writes the times of use, now and then and at the end.
   package func run() async {
-    while !Task.isCancelled {
+    repeat {
       _ = try? await Task.sleep(for: TokenUses.writePause)
       let times = uses.take()
       guard !times.isEmpty else { continue }
       do {
-        try await write(times)
+        // Also at the end, when this task is cancelled.
+        try await Task { try await write(times) }.value
       } catch {
         uses.fail(error)
       }
-    }
+    } while !Task.isCancelled
   }
 }
 
