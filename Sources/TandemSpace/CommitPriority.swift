@@ -25,7 +25,8 @@ package struct CommitPriority: Sendable {
     let end: ContinuousClock.Instant
   }
 
-  private var conflictCounts: [SyncToken: Int] = [:]
+  /// The number of conflicts in a row of a replica, and the sequence of the last one. The same commit may be sent again.
+  private var conflicts: [SyncToken: (count: Int, sequence: Int)] = [:]
   private var turns: [SyncToken: Turn] = [:]
 
   /// Nobody goes first.
@@ -46,16 +47,18 @@ package struct CommitPriority: Sendable {
     switch outcome {
     case .parts: return
     case .accepted, .refused, .sequence, .gone:
-      conflictCounts[commit.replica] = nil
+      conflicts[commit.replica] = nil
       turns[commit.replica] = nil
     case .conflict(let objections):
       // A turn is not extended: a replica that never gets through must not keep others away.
       if let turn = turns[commit.replica], turn.end > now { return }
-      let count = (conflictCounts[commit.replica] ?? 0) + 1
-      if conflictCounts.count >= Self.maxReplicaCount { conflictCounts = [:] }
-      conflictCounts[commit.replica] = count
+      let former = conflicts[commit.replica]
+      guard former?.sequence != commit.sequence else { return }
+      let count = (former?.count ?? 0) + 1
+      if conflicts.count >= Self.maxReplicaCount { conflicts = [:] }
+      conflicts[commit.replica] = (count, commit.sequence)
       guard count >= Self.minConflictCount else { return }
-      conflictCounts[commit.replica] = nil
+      conflicts[commit.replica] = nil
       turns = turns.filter { $0.value.end > now }
       guard turns.count < Self.maxTurnCount else { return }
       turns[commit.replica] = Turn(keys: Set(objections.map(\.key)), end: now + Self.duration)

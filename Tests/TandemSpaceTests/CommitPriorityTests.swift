@@ -48,6 +48,17 @@ final class CommitPriorityTests {
     #expect(!delays(1, by: 1))
   }
 
+  @Test("A commit that is sent again, because its answer was lost, is one conflict")
+  func repeatedCommit() {
+    let objection = SyncObjection(key: SyncKey(table: "t", id: [1]), reason: .changed)
+    let same = commit(1, by: 0)
+    for _ in 0..<5 { priority.note(.conflict([objection]), of: same, at: now) }
+    conflict(1, by: 0)
+    #expect(!delays(1, by: 1))
+    conflict(1, by: 0)
+    #expect(delays(1, by: 1))
+  }
+
   @Test("The turn ends after a moment, and a conflict during it does not extend it")
   func end() {
     for _ in 0..<3 { conflict(1, by: 0) }

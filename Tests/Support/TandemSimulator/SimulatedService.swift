@@ -48,7 +48,7 @@ final class SimulatedService: @unchecked Sendable {
   private unowned let simulation: Simulation
   private let executor = StepExecutor()
   private let clock = HeldClock()
-  private let queue = CommitQueue()
+  private let queue = CommitQueue(givesTurns: false)
   private let commits = Waiters()
   private var service: SyncService?
   private var task: Task<Void, Never>?
