@@ -33,7 +33,8 @@ enum BackupCommand: Command {
       Copies all spaces of a directory into a new directory, OUT/TIME. A server may be using them: the
       copy of each space is its state at one moment, with history. Each copy is read and checked. A
       copy equal to that of the backup before is a hard link to it, and takes no place. A backup
-      that was interrupted does not count. A damaged space is named, and the others are backed up.
+      that was interrupted does not count. A damaged space is named, and the others are backed up. A
+      backup without all spaces has a name with -partial, and is never taken for the newest one.
 
       A backup has all records: keep it as safe as the spaces. tandem restore brings it back.
       Spaces of a PostgreSQL database are backed up by PostgreSQL's own tools.
@@ -106,6 +107,13 @@ enum BackupCommand: Command {
       }
     }
     bar.finish()
+    let tokens = "\(backup.path)/\(SpaceBackup.tokensName)"
+    if access(tokens, F_OK) == 0 {
+      do { _ = try TokenFile(path: tokens) } catch {
+        TandemCLI.report("\(error)")
+        result.damaged.append(SpaceBackup.tokensName)
+      }
+    }
     return result
   }
 
@@ -113,6 +121,10 @@ enum BackupCommand: Command {
     to out: String, _ arguments: ParsedArguments
   ) async throws -> Result {
     let data = try arguments.required(Option.data, "the directory of the spaces")
+    if arguments.has(Option.keep), arguments.has(Option.space) {
+      throw arguments.error(
+        "--keep would remove backups of other spaces: leave it out with --space")
+    }
     let spaces = try SpaceDirectory(reading: data)
     let names = try chosen(from: spaces, in: data, arguments)
     guard !names.isEmpty else {
@@ -164,8 +176,11 @@ enum BackupCommand: Command {
         try SpaceSnapshot.copy(tokens, to: "\(hidden)/\(SpaceBackup.tokensName)")
       }
       try SpaceSnapshot.synchronize(hidden)
-      result.path = try publish(hidden, as: "\(out)/\(name)")
+      let isComplete = result.damaged.isEmpty && !arguments.has(Option.space)
+      result.path = try publish(
+        hidden, as: "\(out)/\(name)" + (isComplete ? "" : SpaceBackup.partialSuffix))
       try SpaceSnapshot.synchronize(out)
+      if isNew { try SpaceSnapshot.synchronize(SpaceSnapshot.directory(of: out)) }
     } catch {
       try? SpaceBackup.removeDirectory(hidden)
       throw error

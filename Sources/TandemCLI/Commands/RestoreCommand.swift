@@ -68,6 +68,9 @@ enum RestoreCommand: Command {
           path: target, action: "restored", reason: "it exists; move it away first")
       }
       _ = try TokenFile(path: tokens)
+      guard access(SpaceSnapshot.directory(of: target), W_OK | X_OK) == 0 else {
+        throw FileError(path: target, action: "restored", code: errno)
+      }
     }
     let bar = ProgressBar("restoring", isQuiet: arguments[Option.quiet])
     for (number, name) in names.enumerated() {
@@ -89,8 +92,12 @@ enum RestoreCommand: Command {
       }
     }
     bar.finish()
-    if let target = arguments[Option.tokens] { try SpaceSnapshot.copy(tokens, to: target) }
+    if let target = arguments[Option.tokens] {
+      try SpaceSnapshot.copy(tokens, to: target)
+      try SpaceSnapshot.synchronize(SpaceSnapshot.directory(of: target))
+    }
     try SpaceSnapshot.synchronize(data)
+    try SpaceSnapshot.synchronize(SpaceSnapshot.directory(of: data))
     await spaces.close()
     if !arguments[Option.quiet] {
       try OutputStream.printLines([

@@ -3,12 +3,13 @@ import TandemServer
 
 /// A backup: a directory with copies of spaces, `NAME.space`, and of the access tokens, `tokens`.
 ///
-/// Its name is the time of its begin, in UTC. A backup under way has a name that begins with a point.
+/// Its name is the time of its begin, in UTC; with ``partialSuffix`` it lacks spaces, and does not count. A backup under way has a name that begins with a point.
 struct SpaceBackup {
   /// The path of the directory.
   let path: String
 
   static let tokensName = "tokens"
+  static let partialSuffix = "-partial"
 
   /// The backups in a directory, the oldest first.
   static func all(in directory: String) throws -> [SpaceBackup] {
@@ -31,7 +32,8 @@ struct SpaceBackup {
   static func newest(at path: String) throws -> SpaceBackup {
     let backup = try all(in: path).last ?? SpaceBackup(path: path)
     guard try !backup.spaces.names().isEmpty else {
-      throw FileError(path: path, action: "read", reason: "it is no backup: it has no spaces")
+      throw FileError(
+        path: path, action: "read", reason: "it is no backup, and has no complete one")
     }
     return backup
   }
@@ -108,6 +110,14 @@ enum SpaceSnapshot {
     guard fsync(descriptor) == 0 || errno == EINVAL else {
       throw FileError(path: path, action: "synchronized to disk", code: errno)
     }
+  }
+
+  /// The directory of a file or directory.
+  static func directory(of path: String) -> String {
+    var path = path[...]
+    while path.count > 1, path.last == "/" { path.removeLast() }
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// True if two files have the same bytes.
