@@ -66,7 +66,7 @@ struct BackupCommandTests: ShellSuite {
       #"sqlite3 notes.db "INSERT INTO t VALUES ('2', 'x')" && "$tandem" sync notes.db -q"#)
     let second = try await shell(#""$tandem" backup --data spaces out --json"#)
     #expect(
-      second.output.hasSuffix(#","spaces":2,"unchanged":1,"damaged":[],"removed":[]}"# + "\n"))
+      second.output.hasSuffix(#","spaces":2,"unchanged":1,"failed":[],"removed":[]}"# + "\n"))
     let path = try newest()
     #expect(path != first)
     let (lists, notes) = ("\(path)/lists.space", "\(path)/notes.space")
@@ -77,7 +77,7 @@ struct BackupCommandTests: ShellSuite {
     #expect(
       try FileManager.default.attributesOfItem(atPath: notes)[.posixPermissions] as? Int == 0o600)
     let third = try await shell(#""$tandem" backup --data spaces out --keep 1 --json"#)
-    #expect(third.output.contains(#""unchanged":2,"damaged":[],"removed":["out/"#))
+    #expect(third.output.contains(#""unchanged":2,"failed":[],"removed":["out/"#))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(of: "out")).count == 1)
     try await shell(#""$tandem" backup --check out"#)
   }
@@ -98,7 +98,7 @@ struct BackupCommandTests: ShellSuite {
         page * 4_096..<(page + 1) * 4_096, with: repeatElement(0xFF, count: 4_096))
       try damaged.write(to: URL(filePath: path))
       let check = try await shell(#""$tandem" backup --check out --json"#, status: 1)
-      #expect(check.output.contains(#""spaces":1,"unchanged":0,"damaged":["notes"]"#), "\(page)")
+      #expect(check.output.contains(#""spaces":1,"unchanged":0,"failed":["notes"]"#), "\(page)")
     }
     let restored = try await shell(#""$tandem" restore --data new out"#, status: 1)
     #expect(restored.error.contains("notes.space"))
@@ -118,7 +118,7 @@ struct BackupCommandTests: ShellSuite {
     #expect(result.error.contains("the space notes is not in the backup"))
     #expect(
       result.output.contains(
-        #"Z-partial","spaces":1,"unchanged":1,"damaged":["notes"],"removed":[]"#))
+        #"Z-partial","spaces":1,"unchanged":1,"failed":["notes"],"removed":[]"#))
     // Nor is one of some spaces the newest: it lacks what may be needed.
     try await shell(#""$tandem" backup --data spaces --space lists out -q"#)
     let check = try await shell(#""$tandem" backup --check out --json"#)
@@ -166,7 +166,7 @@ struct BackupCommandTests: ShellSuite {
     try await shell(
       #"echo nonsense >>"$(ls -d out/*)/tokens" && sed -i "s/^[0-9a-f].* ada/x &/" out/*/tokens"#)
     let damaged = try await shell(#""$tandem" backup --check out --json"#, status: 1)
-    #expect(damaged.output.contains(#""damaged":["tokens"]"#))
+    #expect(damaged.output.contains(#""failed":["tokens"]"#))
     let refused = try await shell(
       #""$tandem" restore --data new2 --tokens new-tokens out"#, status: 1)
     #expect(refused.error.contains("it exists"))

@@ -35,7 +35,8 @@ import Testing
   ) async throws -> WebTokenSource {
     let now = now ?? vectors.now
     return try await WebTokenSource(
-      vectors.rules, now: { now }, log: { _ in }, reading: { try provider.read() })
+      vectors.rules, keysAt: "keys.json", now: { now }, log: { _ in },
+      reading: { try provider.read() })
   }
 
   private func keys(without ids: [String]) throws -> String {
@@ -106,7 +107,8 @@ import Testing
     let source = try await source(provider)
     for text in [nil, "", #"{"keys":[]}"#] as [String?] {
       provider.publish(text)
-      await #expect(throws: ServerError.self) { try await source.reload() }
+      let error = await #expect(throws: ServerError.self) { try await source.reload() }
+      #expect(text == nil || error?.message.hasPrefix("keys.json: ") == true)
       #expect(try source.token(ofSecret: vectors.accepted("EdDSA")) != nil)
     }
   }
@@ -148,7 +150,7 @@ import Testing
     let clock = Mutex(vectors.now)
     let provider = Provider(vectors.keys.description)
     let source = try await WebTokenSource(
-      vectors.rules, now: { clock.withLock { $0 } }, log: { _ in },
+      vectors.rules, keysAt: "keys.json", now: { clock.withLock { $0 } }, log: { _ in },
       reading: { try provider.read() })
     let token = try #require(try source.token(ofSecret: vectors.accepted("RS256")))
     clock.withLock { $0 += 359 }

@@ -41,15 +41,31 @@ enum AtomicFile {
 
   /// Returns once the name of a file is on disk. A file system that cannot synchronize a directory is no error.
   private static func synchronizeDirectory(of target: String) throws {
-    let end = target.lastIndex(of: "/")
-    let directory = end.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
-    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = open(directory(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     // A directory may be writable and not readable.
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 || errno == EINVAL else {
       throw FileError(path: target, action: "synchronized to disk", code: errno)
     }
+  }
+
+  /// Returns once the contents of a file, or the names in a directory, are on disk.
+  static func synchronize(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError(path: path, action: "read", code: errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw FileError(path: path, action: "synchronized to disk", code: errno)
+    }
+  }
+
+  /// The directory that a file or a directory is in.
+  static func directory(of path: String) -> String {
+    var path = path[...]
+    while path.utf8.count > 1, path.last == "/" { path.removeLast() }
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// Returns true if a name is `-`, or the file that standard output goes to, such as /dev/stdout.

@@ -22,7 +22,7 @@ enum BackupCommand: Command {
       help: """
         Print one JSON object:
         {"backup":PATH,"spaces":N,"unchanged":N,
-        "damaged":[NAME],"removed":[PATH]}
+        "failed":[NAME],"removed":[PATH]}
         """)
   }
 
@@ -55,7 +55,7 @@ enum BackupCommand: Command {
     var path: String
     var spaceCount = 0
     var unchangedCount = 0
-    var damaged: [String] = []
+    var failed: [String] = []
     var removed: [String] = []
   }
 
@@ -73,7 +73,7 @@ enum BackupCommand: Command {
           json.field("backup", result.path)
           json.field("spaces", result.spaceCount)
           json.field("unchanged", result.unchangedCount)
-          json.field("damaged", result.damaged)
+          json.field("failed", result.failed)
           json.field("removed", result.removed)
         }
       }
@@ -83,7 +83,7 @@ enum BackupCommand: Command {
         "\(result.path): \(Quantity.count(result.spaceCount, "space"))\(unchanged)"
       ])
     }
-    return result.damaged.isEmpty ? ExitStatus.success : failureStatus
+    return result.failed.isEmpty ? ExitStatus.success : failureStatus
   }
 
   private static func check(_ out: String, _ arguments: ParsedArguments) async throws -> Result {
@@ -103,7 +103,7 @@ enum BackupCommand: Command {
         result.spaceCount += 1
       } catch {
         TandemCLI.report("\(error)")
-        result.damaged.append(name)
+        result.failed.append(name)
       }
     }
     bar.finish()
@@ -111,7 +111,7 @@ enum BackupCommand: Command {
     if access(tokens, F_OK) == 0 {
       do { _ = try TokenFile(path: tokens) } catch {
         TandemCLI.report("\(error)")
-        result.damaged.append(SpaceBackup.tokensName)
+        result.failed.append(SpaceBackup.tokensName)
       }
     }
     return result
@@ -158,7 +158,7 @@ enum BackupCommand: Command {
           throw error
         } catch {
           TandemCLI.report("the space \(name) is not in the backup: \(error)")
-          result.damaged.append(name)
+          result.failed.append(name)
           unlink(copy)
           continue
         }
@@ -175,17 +175,17 @@ enum BackupCommand: Command {
         _ = try TokenFile(path: tokens)
         try SpaceSnapshot.copy(tokens, to: "\(hidden)/\(SpaceBackup.tokensName)")
       }
-      try SpaceSnapshot.synchronize(hidden)
-      let isComplete = result.damaged.isEmpty && !arguments.has(Option.space)
+      try AtomicFile.synchronize(hidden)
+      let isComplete = result.failed.isEmpty && !arguments.has(Option.space)
       result.path = try publish(
         hidden, as: "\(out)/\(name)" + (isComplete ? "" : SpaceBackup.partialSuffix))
-      try SpaceSnapshot.synchronize(out)
-      if isNew { try SpaceSnapshot.synchronize(SpaceSnapshot.directory(of: out)) }
+      try AtomicFile.synchronize(out)
+      if isNew { try AtomicFile.synchronize(AtomicFile.directory(of: out)) }
     } catch {
       try? SpaceBackup.removeDirectory(hidden)
       throw error
     }
-    if let count = arguments[Option.keep], result.damaged.isEmpty {
+    if let count = arguments[Option.keep], result.failed.isEmpty {
       for backup in try SpaceBackup.all(in: out).dropLast(count) {
         try backup.remove()
         result.removed.append(backup.path)
@@ -220,8 +220,8 @@ enum BackupCommand: Command {
 
   /// Gives a finished backup its name; another one if a backup of the same second has it.
   private static func publish(_ hidden: String, as path: String) throws -> String {
-    for number in 1...1_000 {
-      let name = number == 1 ? path : "\(path)-\(number)"
+    for number in 1..<1_000 {
+      let name = number == 1 ? path : "\(path)-\(String(1_000 + number).dropFirst())"
       // It fails if a directory with files has the name.
       if rename(hidden, name) == 0 { return name }
       guard errno == ENOTEMPTY || errno == EEXIST else { break }

@@ -68,7 +68,7 @@ enum RestoreCommand: Command {
           path: target, action: "restored", reason: "it exists; move it away first")
       }
       _ = try TokenFile(path: tokens)
-      guard access(SpaceSnapshot.directory(of: target), W_OK | X_OK) == 0 else {
+      guard access(AtomicFile.directory(of: target), W_OK | X_OK) == 0 else {
         throw FileError(path: target, action: "restored", code: errno)
       }
     }
@@ -94,10 +94,10 @@ enum RestoreCommand: Command {
     bar.finish()
     if let target = arguments[Option.tokens] {
       try SpaceSnapshot.copy(tokens, to: target)
-      try SpaceSnapshot.synchronize(SpaceSnapshot.directory(of: target))
+      try AtomicFile.synchronize(AtomicFile.directory(of: target))
     }
-    try SpaceSnapshot.synchronize(data)
-    try SpaceSnapshot.synchronize(SpaceSnapshot.directory(of: data))
+    try AtomicFile.synchronize(data)
+    try AtomicFile.synchronize(AtomicFile.directory(of: data))
     await spaces.close()
     if !arguments[Option.quiet] {
       try OutputStream.printLines([

@@ -58,9 +58,7 @@ extension ServeCommand {
 
   private static func checkDirectory(_ path: String) throws {
     guard access(path, F_OK) == 0 else {
-      let end = path.lastIndex(of: "/")
-      let parent = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-      return try checkWritable(parent)
+      return try checkWritable(AtomicFile.directory(of: path))
     }
     _ = try SpaceDirectory(reading: path)
     try checkWritable(path)

@@ -56,7 +56,8 @@ extension ServeCommand {
     rules.algorithms = arguments[WebTokenOption.algorithms] ?? rules.algorithms
     rules.rightsClaim = arguments[WebTokenOption.claim] ?? rules.rightsClaim
     return try await WebTokenSource(
-      rules, log: { log(ServerEvent(.warning, $0)) }, reading: try reading(place, arguments))
+      rules, keysAt: place, log: { log(ServerEvent(.warning, $0)) },
+      reading: try reading(place, arguments))
   }
 
   /// The function that reads the keys.

@@ -137,28 +137,18 @@ extension StoreCopy {
       let copy = try SQLiteSpaceStore.withFile(temporary, creates: true) { target in
         try source.move(to: target, progress: progress)
       }
-      try Self.synchronize(temporary)
+      try AtomicFile.synchronize(temporary)
       return copy
     }
     // Unlike rename(2), it does not replace a file.
     guard link(temporary, file) == 0 else {
       throw FileError(path: file, action: "written", code: errno)
     }
-    try Self.synchronize(path)
+    try AtomicFile.synchronize(path)
     return .copied(copy)
   }
 
   private static func remove(_ file: String) {
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
-  }
-
-  /// Makes a file, or the names in a directory, durable.
-  private static func synchronize(_ path: String) throws {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 || errno == EINVAL else {
-      throw FileError(path: path, action: "synchronized to disk", code: errno)
-    }
   }
 }

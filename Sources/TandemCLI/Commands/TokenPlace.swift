@@ -24,8 +24,7 @@ struct TokenFilePlace: TokenPlace {
   }
 
   func change(creates: Bool, _ body: (inout TokenList) throws -> Void) throws {
-    let slash = name.lastIndex(of: "/")
-    let directory = slash.map { $0 == name.startIndex ? "/" : String(name[..<$0]) } ?? "."
+    let directory = AtomicFile.directory(of: name)
     let lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard lock >= 0 else { throw FileError(path: directory, action: "opened", code: errno) }
     // Closing the directory ends the lock.

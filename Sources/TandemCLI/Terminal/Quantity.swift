@@ -1,3 +1,5 @@
+import Tandem
+
 /// Formats quantities for people.
 enum Quantity {
   /// A number of bytes in a decimal unit: `1.5 MB`.
@@ -19,17 +21,10 @@ enum Quantity {
 
   /// A time in milliseconds since 1970, by RFC 3339, in UTC.
   static func time(_ milliseconds: Int) -> String {
-    var seconds = time_t(milliseconds / 1_000)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func digits(_ number: Int32, _ count: Int) -> String {
-      let text = String(number)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    let date =
-      "\(digits(parts.tm_year + 1900, 4))-\(digits(parts.tm_mon + 1, 2))-\(digits(parts.tm_mday, 2))"
-    return "\(date)T\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):"
-      + "\(digits(parts.tm_sec, 2)).\(digits(Int32(milliseconds % 1_000), 3))Z"
+    let rest = milliseconds % 1_000
+    let seconds = milliseconds / 1_000 - (rest < 0 ? 1 : 0)
+    let decimals = String(1_000 + (rest < 0 ? rest + 1_000 : rest)).dropFirst()
+    return "\(TimeText.text(seconds: seconds).dropLast()).\(decimals)Z"
   }
 
   /// A duration in its two largest units: `1 h 2 min`, `40 s`.

@@ -41,6 +41,8 @@ package final class WebTokenSource: TokenSource {
   /// The maximum number of tokens whose signature need not be checked again.
   static let maxAcceptedCount = 50_000
 
+  /// The file or the address of the keys, for messages.
+  private let place: String
   private let rules: WebTokenRules
   private let read: @Sendable () async throws -> KeyText
   private let now: @Sendable () -> Double
@@ -52,23 +54,36 @@ package final class WebTokenSource: TokenSource {
   /// Reads the keys for the first time.
   ///
   /// - Parameters:
+  ///   - place: The file or the address of the keys, for messages.
   ///   - now: The seconds since 1970.
   ///   - log: Called with messages for the operator.
   ///   - read: Reads the keys, a JSON Web Key Set.
   /// - Throws: ``ServerError`` with code `keys`, or the error of `read`.
   package init(
-    _ rules: WebTokenRules, now: @escaping @Sendable () -> Double = WallClock.seconds,
+    _ rules: WebTokenRules, keysAt place: String,
+    now: @escaping @Sendable () -> Double = WallClock.seconds,
     log: @escaping @Sendable (String) -> Void,
     reading read: @escaping @Sendable () async throws -> KeyText
   ) async throws {
+    self.place = place
     self.rules = rules
     self.now = now
     self.log = log
     self.read = read
     (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     let text = try await read()
-    let keys = try WebKeys(text.bytes, for: rules.algorithms)
+    let keys = try Self.keys(text, place, rules)
     state = Mutex(State(keys: keys, age: Self.age(text.maxAge), readAt: .now, triedAt: .now))
+  }
+
+  private static func keys(
+    _ text: KeyText, _ place: String, _ rules: WebTokenRules
+  ) throws(ServerError) -> WebKeys {
+    do throws(ServerError) {
+      return try WebKeys(text.bytes, for: rules.algorithms)
+    } catch {
+      throw ServerError(error.code, "\(place): \(error.message)")
+    }
   }
 
   private static func age(_ maxAge: Duration?) -> Duration {
@@ -102,7 +117,7 @@ package final class WebTokenSource: TokenSource {
   package func reload() async throws {
     state.withLock { $0.triedAt = .now }
     let text = try await read()
-    let keys = try WebKeys(text.bytes, for: rules.algorithms)
+    let keys = try Self.keys(text, place, rules)
     state.withLock { state in
       state.keys = keys
       state.age = Self.age(text.maxAge)
@@ -141,6 +156,8 @@ package final class WebTokenSource: TokenSource {
         hash: hash, account: accepted.account, access: .write, scope: .spaces(accepted.writable),
         alsoReads: accepted.readable, expiry: accepted.expiry)
       state.withLock { state in
+        // The keys may have changed since.
+        guard state.keys.keys.contains(where: { $0.text == key }) else { return }
         if state.accepted.count >= Self.maxAcceptedCount {
           state.accepted = state.accepted.filter { !$0.value.token.hasExpired(at: now) }
           if state.accepted.count >= Self.maxAcceptedCount { state.accepted.removeAll() }
@@ -174,40 +191,6 @@ package final class WebTokenSource: TokenSource {
       state.triedAt = .now
       wake.yield()
       return true
-    }
-  }
-}
-
-/// Tokens of several sources: a token is of the first one that knows it.
-package struct TokenSources: TokenSource {
-  private let sources: [any TokenSource]
-
-  /// Tokens of sources, at least one.
-  package init(_ sources: [any TokenSource]) { self.sources = sources }
-
-  /// True if one of the sources requires tokens.
-  package var areRequired: Bool { sources.contains { $0.areRequired } }
-
-  /// The token of a secret, by the first source that has it.
-  package func token(ofSecret secret: String) throws -> AccessToken? {
-    for source in sources {
-      if let token = try source.token(ofSecret: secret) { return token }
-    }
-    return nil
-  }
-
-  /// A token as it is now, by the first source that has it.
-  package func current(_ token: AccessToken) throws -> AccessToken? {
-    for source in sources {
-      if let token = try source.current(token) { return token }
-    }
-    return nil
-  }
-
-  /// Runs all sources.
-  package func run() async {
-    await withDiscardingTaskGroup { group in
-      for source in sources { group.addTask { await source.run() } }
     }
   }
 }
