@@ -86,7 +86,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("two hundred requests at once are all answered, no more of them at once than the options allow")
+  @Test("two hundred requests are all answered, no more of them at once than the options allow")
   func manyAtOnce() async throws {
     let limit = HTTPClientOptions().maxConnectionCountPerHost
     let underWay = Mutex((count: 0, peak: 0))
