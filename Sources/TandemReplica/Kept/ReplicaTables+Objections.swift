@@ -113,7 +113,7 @@ extension ReplicaTables {
     let found = try? readableRows(
       "SELECT \(table.declaration.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) "
         + "WHERE \(index.comparison) LIMIT 2", values
-    ).rows
+    )
     return (found ?? []).filter { $0 != key }
   }
 
@@ -162,7 +162,7 @@ extension ReplicaTables {
     return try readableRows(
       "SELECT \(table.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) WHERE \(condition) LIMIT 2",
       values
-    ).rows
+    )
   }
 }
 

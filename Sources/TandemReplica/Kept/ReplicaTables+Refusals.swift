@@ -28,7 +28,7 @@ extension ReplicaTables {
     let keys = try readableRows(
       "SELECT \(table.keyNames.sqlList) FROM main.\(table.name.sqlQuoted) WHERE \(condition) LIMIT 2",
       values
-    ).rows
+    )
     return keys.first { $0 != key }.map { table.name(of: $0, with: columns, values) }
   }
 

@@ -87,9 +87,7 @@ extension ReplicaTables {
       throw ReplicaError(.constraint, "\(edit.reason); change the type of the column first")
     }
     try withoutSilencedTriggers {
-      var placing = RowPlacing(
-        self, firesTriggers: try foreignTriggers().areOnTables,
-        foreignKeys: try schema().foreignKeys)
+      var placing = try RowPlacing(self, schema())
       try placing.placeSetAside(key)
     }
     guard try self.parked(key)?.reason != nil else { return }

@@ -92,11 +92,10 @@ struct DeclaredActions {
 
   /// Runs a statement, without triggers if one of them forbids it. Rows whose table forbids it stay as they are.
   private func write(_ sql: String, _ values: [FieldValue]) throws {
-    do {
-      return try connection.savepoint { try connection.run(sql, values) }
-    } catch let error as DatabaseError where error.forbidsRow && connection.isInTransaction {}
-    do {
-      try tables.quietly { try connection.run(sql, values) }
-    } catch let error as DatabaseError where error.forbidsRow {}
+    let error = try tables.objection {
+      try connection.savepoint { try connection.run(sql, values) }
+    }
+    if error == nil { return }
+    _ = try tables.objection { try tables.quietly { try connection.run(sql, values) } }
   }
 }

@@ -49,12 +49,10 @@ struct ForeignTriggers {
     var all: [Trigger] = []
     var areUnreadable = false
     for schema in ["main", "temp"] {
-      let (rows, unreadable) = try replica.readableRows(
-        """
-        SELECT name, tbl_name, sql FROM \(schema).sqlite_schema WHERE type = 'trigger'
-        ORDER BY rowid
-        """, [])
-      areUnreadable = areUnreadable || !unreadable.isEmpty
+      let source = "\(schema).sqlite_schema WHERE type = 'trigger'"
+      let rows = try replica.readableRows(
+        "SELECT name, tbl_name, sql FROM \(source) ORDER BY rowid")
+      areUnreadable = try areUnreadable || rows.count != replica.count(source)
       for row in rows {
         guard case .text(let name) = row[0], case .text(let table) = row[1],
           case .text(let sql) = row[2]

@@ -30,12 +30,17 @@ extension PageApplication {
   }
 
   private mutating func deleteMissing(_ table: ReplicaTable, listedIn list: String) throws {
-    var last: KeyPage.Position?
-    repeat {
-      let page = try tables.keys(of: table, in: list, after: last)
-      for key in page.keys { try deleteIfMissing(table.syncKey(key)) }
-      last = page.next
-    } while last != nil
+    let names = table.keyNames.sqlList
+    let isKnown = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+    var missing: [SyncKey] = []
+    try tables.connection.forEachRow(
+      "SELECT \(names) FROM main.\(list.sqlQuoted) WHERE \(isKnown) ORDER BY \(names)"
+    ) { statement in
+      // A text that is not UTF-8 is in no message.
+      if let key = try? table.syncKey(statement.values()), try !isSeen(key) { missing.append(key) }
+      return true
+    }
+    for key in missing { try deleteIfMissing(key) }
   }
 
   private mutating func deleteIfMissing(_ key: SyncKey) throws {

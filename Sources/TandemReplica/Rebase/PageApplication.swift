@@ -9,7 +9,6 @@ struct PageApplication {
   let schema: ReplicaSchema
   let merging: ReplicaMerging
   let decision: EpochPolicy.Decision?
-  let firesTriggers: Bool
   var state: ReplicaState
   var placing: RowPlacing
   var report = ReplicaApplyReport()
@@ -18,17 +17,15 @@ struct PageApplication {
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
-    _ state: ReplicaState, _ decision: EpochPolicy.Decision?, firesTriggers: Bool
+    _ state: ReplicaState, _ decision: EpochPolicy.Decision?
   ) throws {
     self.tables = tables
     self.schema = schema
     self.merging = try tables.addingUnits(to: merging, schema)
     self.state = state
     self.decision = state.pullNeed.needsDecision ? decision : nil
-    self.firesTriggers = firesTriggers
     columnChanges = try tables.columnChanges(schema)
-    placing = RowPlacing(
-      tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
+    placing = try RowPlacing(tables, schema)
   }
 
   /// - Parameters:
@@ -44,7 +41,7 @@ struct PageApplication {
     let pageCount = try tables.stagedPageCount() + (isStaged ? 0 : 1)
     var (number, count) = (0, copied?.received ?? RowCount())
     // A trigger of the application sees a row after its parent, as when a program writes both.
-    let generations = firesTriggers ? schema.generations : [:]
+    let generations = placing.firesTriggers ? schema.generations : [:]
     let lastGeneration = generations.values.max() ?? 0
     for generation in 0...lastGeneration {
       func applyPage(_ page: SyncPage) throws {
@@ -78,13 +75,12 @@ struct PageApplication {
   ) throws -> (writtenCount: Int, received: RowCount)? {
     // Triggers, of the shadows too, would run.
     guard tables.isQuiet, try tables.canCopyRows() else { return nil }
-    do {
-      let copied = try tables.connection.savepoint { try file.copyRows(to: tables) }
-      state.digest.add(copied.digest)
-      return (copied.writtenCount, copied.received)
-    } catch let error as DatabaseError where error.forbidsRow {
-      return nil
+    var copied: (writtenCount: Int, digest: RecordDigest, received: RowCount)?
+    _ = try tables.objection {
+      copied = try tables.connection.savepoint { try file.copyRows(to: tables) }
     }
+    if let copied { state.digest.add(copied.digest) }
+    return copied.map { ($0.writtenCount, $0.received) }
   }
 
   /// True if the pages have every record of the space.

@@ -154,16 +154,9 @@ extension Renumbering {
   ///
   /// - Parameter body: Returns true if the rows are as they should be.
   private func writing(_ body: () throws -> Bool) throws {
-    struct Prevented: Error {}
-    do {
-      return try tables.connection.savepoint {
-        guard try body() else { throw Prevented() }
-      }
-    } catch is Prevented {
-    } catch let error as DatabaseError
-      where error.forbidsRow && tables.connection.isInTransaction
-    {}
-    guard try tables.quietly(body) else {
+    var isWritten = false
+    _ = try tables.objection { isWritten = try tables.attempt(body) }
+    guard try isWritten || tables.quietly(body) else {
       throw ReplicaError(
         .schema,
         "the rows of a table cannot get new numbers: a trigger or a constraint prevents it")

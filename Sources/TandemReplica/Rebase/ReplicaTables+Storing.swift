@@ -65,7 +65,7 @@ extension ReplicaTables {
     guard !names.isEmpty else { return nil }
     let rows = try readableRows(
       "SELECT \(names.sqlList) FROM \(table.name.sqlQuoted) WHERE \(table.hasKey)", key
-    ).rows
+    )
     return rows.first.map {
       Record(uncheckedLayout: RecordLayout(uniqueNames: names), values: $0).withoutNulls
     }
@@ -85,8 +85,8 @@ extension ReplicaTables {
       let (name, new) = (name.sqlQuoted, "?\(key.count + offset + 1)")
       return "\(name) = \(isNew ? new : "coalesce(\(name), \(new))")"
     }
-    do {
+    _ = try objection {
       try run(table.statements.update(assignments), key, names.map { others[$0] })
-    } catch let error as DatabaseError where error.forbidsRow {}
+    }
   }
 }

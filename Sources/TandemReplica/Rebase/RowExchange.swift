@@ -65,24 +65,11 @@ struct RowExchange {
   /// Decides which rows the table has, and writes them, without triggers.
   mutating func decide() throws {
     try tables.quietly {
-      var isUndone = false
-      try savepoint {
-        isUndone = try placeVersions() && addEditedRows()
-        return !isUndone
-      }
-      if isUndone { _ = try placeVersions() }
+      let isAlone = try tables.attempt { try !(placeVersions() && addEditedRows()) }
+      if !isAlone { _ = try placeVersions() }
       try placeEdits()
     }
   }
-
-  /// Runs `body`, and undoes what it writes if it returns false.
-  private func savepoint(_ body: () throws -> Bool) throws {
-    do {
-      try tables.connection.savepoint { if try !body() { throw Undone() } }
-    } catch is Undone {}
-  }
-
-  private struct Undone: Error {}
 }
 
 // MARK: - Versions of the space
@@ -98,8 +85,8 @@ extension RowExchange {
     var rest = Array(entries.indices)
     for round in 1...RowExchange.maxRoundCount where !rest.isEmpty {
       var refused: [Int: String] = [:]
-      var areAllBack = true
-      try savepoint {
+      let areAllBack = try tables.attempt {
+        var areAllBack = true
         for number in rest where entries[number].existed {
           try stash.takeOut(entries[number].placement.key, to: number)
         }
@@ -125,29 +112,21 @@ extension RowExchange {
 
   /// Puts a row back as it was; `false` if another row has got one of its values.
   private func isPutBack(_ number: Int) throws -> Bool {
-    do {
-      try stash.putBack(from: number)
-      return true
-    } catch let error as DatabaseError where error.forbidsRow {
-      return false
-    }
+    try tables.objection { try stash.putBack(from: number) } == nil
   }
 
   /// Adds the other rows with local edits; `false` if there are none.
   private mutating func addEditedRows() throws -> Bool {
     let known = Set(entries.map(\.placement.syncKey))
     var edited: [RowPlacement] = []
-    var last: KeyPage.Position?
-    repeat {
-      last = try tables.forEachTouchedRow(table, .present, after: last) { key, row in
-        // The version of a row that lacks it is tried by itself.
-        if !known.contains(table.syncKey(key)), !row.isUnreadable, row.parked?.reason == nil {
-          edited.append(
-            RowPlacement(table: table, key: key, row: row, remote: row.base, result: row.local))
-        }
-        return true
-      }.next
-    } while last != nil
+    try tables.forEachTouchedRow(table, .present) { key, row in
+      // The version of a row that lacks it is tried by itself.
+      if !known.contains(table.syncKey(key)), !row.isUnreadable, row.parked?.reason == nil {
+        edited.append(
+          RowPlacement(table: table, key: key, row: row, remote: row.base, result: row.local))
+      }
+      return true
+    }
     for placement in edited { try add(placement, isWaiting: false) }
     return !edited.isEmpty
   }
@@ -159,14 +138,11 @@ extension RowExchange {
   /// Writes a record into a row that is not in the table; returns the error of a constraint that forbids it.
   private func refusal(of record: Record?, _ number: Int) throws -> DatabaseError? {
     guard let record else { return nil }
-    do {
+    return try tables.objection {
       let values = table.values(of: record)
       try tables.checkLoss(values, at: values.indices, table)
       try stash.insert(
         record, entries[number].placement.key, at: number, isKept: entries[number].existed)
-      return nil
-    } catch let error as DatabaseError where error.forbidsRow {
-      return error
     }
   }
 }
@@ -174,56 +150,29 @@ extension RowExchange {
 // MARK: - Local edits
 
 extension RowExchange {
-  /// Makes the local edits again.
+  /// Makes the local edits again, in the order of keys. Those that the table refuses give up; then the others are tried
+  /// without them.
   private mutating func placeEdits() throws {
     var rest = entries.indices.filter {
       entries[$0].obstacle == nil && entries[$0].placement.hasEdits
     }
     rest.sort { entries[$0].placement.syncKey < entries[$1].placement.syncKey }
-    // Most rows are free, or become free of each other in one direction or the other.
-    while !rest.isEmpty {
-      let count = rest.count
-      rest = try rest.filter { try !isPlaced($0) }
-      if rest.count > count / 2 { break }
-      rest.reverse()
-    }
-    var roundCount = 0
-    while !rest.isEmpty {
+    for round in 1...RowExchange.maxRoundCount where !rest.isEmpty {
       let refused = try placeTogether(rest)
-      roundCount += 1
-      let isLast = roundCount == RowExchange.maxRoundCount
-      for number in rest where refused[number] != nil || isLast && !refused.isEmpty {
+      let isLast = round == RowExchange.maxRoundCount && !refused.isEmpty
+      for number in rest where isLast || refused[number] != nil {
         entries[number].loss = refused[number] ?? RowExchange.reason
       }
-      if refused.isEmpty || isLast { break }
-      rest = rest.reversed().filter { refused[$0] == nil }
+      rest = refused.isEmpty ? [] : rest.reversed().filter { refused[$0] == nil }
     }
   }
 
-  /// Makes an edit in place; `false` if another row has one of its unique values. One that the table can never
-  /// accept gives up.
-  private mutating func isPlaced(_ number: Int) throws -> Bool {
-    let placement = entries[number].placement
-    do {
-      if placement.remote == nil {
-        if let error = try refusal(of: placement.result, number) { throw error }
-      } else {
-        let current = ReplicaRow.Current(placement.remote, table)
-        try tables.store(placement.result, over: current, table, placement.key)
-      }
-    } catch let error as DatabaseError where error.forbidsRow {
-      if error.isAboutUniqueness { return false }
-      entries[number].loss = error.message
-    }
-    return true
-  }
-
-  /// Makes edits whose rows stand in each other's way: all rows are taken out, and written with their edits.
+  /// Makes edits: all their rows are taken out, and written with the edits.
   ///
   /// - Returns: The reasons of the edits that the table refuses. If there are any, nothing is changed.
   private func placeTogether(_ numbers: [Int]) throws -> [Int: String] {
     var refused: [Int: String] = [:]
-    try savepoint {
+    try tables.attempt {
       for number in numbers {
         try tables.run(table.statements.delete, entries[number].placement.key)
       }

@@ -16,9 +16,12 @@ extension RowPlacing {
     try decideDeletions()
     while true {
       if !waiting.isEmpty {
-        let count = waiting.count
-        try placeWaiting()
-        if waiting.count > count / 2 { try exchange() }
+        // Others may have left the values that they wait for.
+        for var placement in takeWaiting() {
+          try refresh(&placement)
+          try place(placement)
+        }
+        try exchange()
       } else if let row = removed.popLast() {
         try removeReferences(to: row)
       } else if let orphan = orphans.popLast() {
@@ -31,9 +34,7 @@ extension RowPlacing {
 
   /// The placement of a version that was set aside; `nil` if a local edit has replaced it.
   private func setAsidePlacement(of key: SyncKey) throws -> RowPlacement? {
-    guard let table = try tables.schema().table(named: key.table), table.keeps(key: key.id) else {
-      return nil
-    }
+    guard let table = schema.table(named: key.table), table.keeps(key: key.id) else { return nil }
     let row = try tables.row(table, key.id)
     guard let parked = row.parked, !row.isUnreadable else { return nil }
     // An edit has revived the row, or is of the fields that the row does not have. It is sent.
@@ -48,7 +49,7 @@ extension RowPlacing {
       if placement.result == nil {
         wait(placement)
         try decideDeletions()
-      } else if try obstacle(to: placement) == nil {
+      } else if try isStored(placement) {
         try complete(placement)
       }
     }
@@ -62,68 +63,46 @@ extension RowPlacing {
     return waiting
   }
 
-  /// Tries all records that wait, in the order in which they came: of two new ones that wait for the same
-  /// unique value, the one that the space got first gets it.
-  private mutating func placeWaiting() throws {
-    for var placement in takeWaiting() {
-      try refresh(&placement)
-      try place(placement)
-    }
-  }
-
   /// Reads the row of a placement as it is now. The former version is the one that it had.
   private func refresh(_ placement: inout RowPlacement) throws {
     placement.row.row = try tables.row(placement.table, placement.key).row
   }
 
-  /// Places all records that wait, those of one table together.
+  /// Decides about the records that the table forbids as long as others are as they are, those of one table together.
   private mutating func exchange() throws {
+    if waiting.isEmpty { return }
     var groups = Dictionary(grouping: takeWaiting()) { $0.table.name }
-    for table in try tables.schema().tables {
+    for table in schema.tables {
       guard var group = groups.removeValue(forKey: table.name) else { continue }
       for offset in group.indices { try refresh(&group[offset]) }
-      try exchange(group, of: table)
+      var exchange = try RowExchange(tables, table, group)
+      // If a trigger forbids a row, the rows are right without the triggers.
+      if try !firesTriggers || !isExchangedWithTriggers(&exchange) { try exchange.decide() }
+      try exchange.end()
+      for entry in exchange.entries { try complete(entry) }
     }
-  }
-
-  private mutating func exchange(_ group: [RowPlacement], of table: ReplicaTable) throws {
-    var exchange = try RowExchange(tables, table, group)
-    if firesTriggers {
-      let isWritten = try isExchangedWithTriggers(&exchange)
-      // A trigger forbids a row. The rows are right without the triggers.
-      if !isWritten { try exchange.decide() }
-    } else {
-      try exchange.decide()
-    }
-    try exchange.end()
-    for entry in exchange.entries { try complete(entry) }
   }
 
   /// Decides an exchange, and writes its rows with triggers; `false` if one of them forbids a row.
   private func isExchangedWithTriggers(_ exchange: inout RowExchange) throws -> Bool {
-    struct Rehearsed: Error {}
     let start = exchange
-    do {
-      try tables.connection.savepoint {
-        try exchange.decide()
-        throw Rehearsed()
-      }
-    } catch is Rehearsed {}
-    do {
-      try tables.connection.savepoint { try exchange.writeWithTriggers() }
-      return true
-    } catch let error as DatabaseError
-      where error.forbidsRow && tables.connection.isInTransaction
-    {
-      exchange = start
+    try tables.attempt {
+      try exchange.decide()
       return false
     }
+    let error = try tables.objection {
+      try tables.connection.savepoint { try exchange.writeWithTriggers() }
+    }
+    if error != nil { exchange = start }
+    return error == nil
   }
 
   /// Takes note of the result of a row that took part in an exchange.
   private mutating func complete(_ entry: RowExchange.Entry) throws {
     var placement = entry.placement
-    if let obstacle = entry.obstacle { return try setAside(placement, obstacle) }
+    if let obstacle = entry.obstacle {
+      return try setAside(placingWithoutLosses(placement), obstacle)
+    }
     if let loss = entry.loss {
       try rejectEdits(of: placement, loss, others: entry.others)
       placement.result = placement.remote
@@ -157,7 +136,7 @@ extension RowPlacing {
     let others = waiting.filter { $0.result != nil }
     let deletions = waiting.filter { $0.result == nil }
     guard !deletions.isEmpty else { return }
-    var decision = DeletionDecision(deletions, tables, references)
+    var decision = DeletionDecision(deletions, tables, schema)
     try decision.noteReplaced(by: others)
     try decision.revive(neededBy: others)
     try decision.keepReferenced(by: others)
@@ -173,12 +152,13 @@ extension RowPlacing {
       case .stays:
         // A local edit has deleted the row; it gives way to the rows that refer to it.
         placement.result = placement.remote
-        if try !isPlaced(&placement) { wait(placement) }
-      // A deletion breaks no unique index, so it does not wait.
+        try place(placement)
       case .goes:
         let deleted = try actions?.values(
           of: placement.table.name, where: placement.table.hasKey, placement.key)
-        _ = try isPlaced(&placement)
+        let isDeleted = try isStored(placement)
+        precondition(isDeleted, "without triggers, nothing forbids a deletion")
+        try complete(placement)
         if let deleted { try actions?.run(for: deleted) }
       }
     }
@@ -187,10 +167,11 @@ extension RowPlacing {
   /// What tables that are not synchronized declare for deletions; `nil` if nothing.
   private func declaredActions(for deletions: [RowPlacement]) throws -> DeclaredActions? {
     let areDeclared = deletions.contains { deletion in
-      references(to: deletion.table).contains { $0.attachedChild == nil && $0.action != nil }
+      schema.foreignKeys(to: deletion.table).contains {
+        $0.attachedChild == nil && $0.action != nil
+      }
     }
     guard areDeclared else { return nil }
-    let schema = try tables.schema()
     return try DeclaredActions(tables) { name in
       schema.tables.contains { $0.name.isSameSQLName(as: name) }
     }
@@ -221,7 +202,7 @@ extension RowPlacing {
     guard let record = parent.row.local,
       case .missing = try tables.row(parent.table, parent.key).row
     else { return }
-    for foreignKey in references(to: parent.table) {
+    for foreignKey in schema.foreignKeys(to: parent.table) {
       guard let child = foreignKey.attachedChild,
         let values = foreignKey.values(of: record, parent.key)
       else { continue }
@@ -269,16 +250,14 @@ struct DeletionDecision {
   /// For each of them, the deletions of rows whose place another record takes.
   private var replaced: [Set<Int>]
 
-  init(
-    _ deletions: [RowPlacement], _ tables: ReplicaTables, _ references: [String: [ForeignKey]]
-  ) {
+  init(_ deletions: [RowPlacement], _ tables: ReplicaTables, _ schema: ReplicaSchema) {
     self.deletions = deletions
     self.tables = tables
     fates = deletions.map { _ in .goes }
     offsets = Dictionary(
       deletions.enumerated().map { ($1.syncKey, $0) }, uniquingKeysWith: { first, _ in first })
-    let names = Set(deletions.map { $0.table.name.lowercased() })
-    foreignKeys = names.sorted().flatMap { references[$0] ?? [] }
+    let parents = Set(deletions.map { ObjectIdentifier($0.table) })
+    foreignKeys = schema.foreignKeys.filter { parents.contains(ObjectIdentifier($0.parent)) }
     replaced = foreignKeys.map { _ in [] }
   }
 
@@ -304,22 +283,13 @@ struct DeletionDecision {
     }
     let waiting = Set(others.map(\.syncKey))
     for child in children {
-      var found: [(key: [FieldValue], row: ReplicaRow)] = []
-      var last: KeyPage.Position?
-      repeat {
-        last =
-          try tables.forEachTouchedRow(child, .present, after: last) { key, row in
-            let syncKey = child.syncKey(key)
-            if !waiting.contains(syncKey), offsets[syncKey] == nil, row.local != nil {
-              found.append((key, row))
-            }
-            return true
-          }.next
-        for (key, row) in found {
+      try tables.forEachTouchedRow(child, .present) { key, row in
+        let syncKey = child.syncKey(key)
+        if !waiting.contains(syncKey), offsets[syncKey] == nil {
           try keepParents(of: child, key, row.local, besides: row.base, .revived)
         }
-        found = []
-      } while last != nil
+        return true
+      }
     }
   }
 

@@ -13,8 +13,8 @@ extension RowPlacing {
   mutating func noteMissingParents(
     of table: ReplicaTable, _ key: [FieldValue], _ record: Record?, besides former: Record?
   ) throws {
-    guard let record, let foreignKeys = ownReferences[ObjectIdentifier(table)] else { return }
-    for foreignKey in foreignKeys {
+    guard let record else { return }
+    for foreignKey in schema.foreignKeys(of: table) {
       if let former, foreignKey.hasSameReference(record, former, key) { continue }
       if foreignKey.reference(of: record, key) != nil,
         try hasDeletions(of: foreignKey.parent),
@@ -73,7 +73,7 @@ extension RowPlacing {
   private mutating func hasDeletions(of table: ReplicaTable) throws -> Bool {
     if let isKnown = knownDeletions[ObjectIdentifier(table)] { return isKnown }
     var isFound = false
-    _ = try tables.forEachTouchedRow(table, .missing, after: nil) { _, _ in
+    try tables.forEachTouchedRow(table, .missing) { _, _ in
       isFound = true
       return false
     }
@@ -107,13 +107,10 @@ struct DeletedParents {
       let origin = ColumnOrigin(table: parent.name, column: column.parent)
       return (tables.connection.collation(of: origin) ?? "BINARY").uppercased()
     }
-    var last: KeyPage.Position?
-    repeat {
-      last = try tables.forEachTouchedRow(parent, .missing, after: last) { key, row in
-        if let base = row.base { add(base, key) }
-        return true
-      }.next
-    } while last != nil
+    try tables.forEachTouchedRow(parent, .missing) { key, row in
+      if let base = row.base { add(base, key) }
+      return true
+    }
   }
 
   private mutating func add(_ record: Record, _ key: [FieldValue]) {

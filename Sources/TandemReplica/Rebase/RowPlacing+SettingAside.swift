@@ -40,7 +40,7 @@ extension RowPlacing {
     let part = table.withoutLosses(remote, over: placement.row.present)
     let written = RowPlacement(
       table: table, key: key, row: placement.row, remote: part, result: part)
-    guard try obstacle(to: written) == nil else { return placement }
+    guard try isStored(written) else { return placement }
     var placement = placement
     placement.row.row = try tables.row(table, key).row
     return placement
@@ -60,10 +60,10 @@ extension RowPlacing {
     guard case .values(let former)? = placement.row.shadow else { return }
     let (table, key) = (placement.table, placement.key)
     let record = Record(uncheckedLayout: table.layout, values: former)
-    do {
+    let error = try tables.objection {
       try tables.quietly { try tables.store(record, over: placement.row.row, table, key) }
-      placement.row.row = .values(former)
-    } catch let error as DatabaseError where error.forbidsRow {}
+    }
+    if error == nil { placement.row.row = .values(former) }
   }
 
   /// Keeps a record beside its table, which cannot have it as a row. It is no deletion, so no

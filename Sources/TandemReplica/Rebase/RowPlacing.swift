@@ -35,12 +35,9 @@ struct RowPlacement {
 /// another row has, and deletions of rows that others may refer to.
 struct RowPlacing {
   let tables: ReplicaTables
+  let schema: ReplicaSchema
   /// True if triggers of the application run.
   let firesTriggers: Bool
-  /// The foreign keys that refer to each table, by its name in lower case.
-  let references: [String: [ForeignKey]]
-  /// The foreign keys of each table.
-  let ownReferences: [ObjectIdentifier: [ForeignKey]]
   /// The records that wait, in the order in which they came.
   var waiting: [RowPlacement] = []
   /// Their positions.
@@ -65,27 +62,17 @@ struct RowPlacing {
   /// Those of them that are rows which the space never had.
   private(set) var refusedInsertions: [KeptEdit.ID] = []
 
-  /// - Parameter foreignKeys: Those that refer to the synchronized tables.
-  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
+  init(_ tables: ReplicaTables, _ schema: ReplicaSchema) throws {
     self.tables = tables
-    self.firesTriggers = firesTriggers
-    references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
-    let attached = foreignKeys.compactMap { key in key.attachedChild.map { ($0, key) } }
-    ownReferences = Dictionary(grouping: attached) { ObjectIdentifier($0.0) }
-      .mapValues { $0.map(\.1) }
-  }
-
-  /// The foreign keys that refer to a table.
-  func references(to table: ReplicaTable) -> [ForeignKey] {
-    references[table.name.lowercased()] ?? []
+    self.schema = schema
+    firesTriggers = try tables.foreignTriggers().areOnTables
   }
 
   /// Places a record, now or at ``finish()``.
   mutating func place(_ placement: RowPlacement) throws {
-    var placement = placement
-    if mayBeReferenced(placement) {
-      wait(placement)
-    } else if try !isPlaced(&placement) {
+    if try !mayBeReferenced(placement) && isStored(placement) {
+      try complete(placement)
+    } else {
       wait(placement)
     }
   }
@@ -109,61 +96,19 @@ struct RowPlacing {
   /// True if the space has deleted a row that others may refer to.
   private func mayBeReferenced(_ placement: RowPlacement) -> Bool {
     placement.result == nil && !placement.isRejected && !placement.row.row.isMissing
-      && !references(to: placement.table).isEmpty
+      && !schema.foreignKeys(to: placement.table).isEmpty
   }
 
-  /// Places a record; `false` if another row has one of its unique values.
-  ///
-  /// A trigger of the application that forbids a version does not run: it guards the edits that the
-  /// application makes. If a constraint forbids local edits beside the space's version, the edits are
-  /// noted in `tandem_kept`, and the row gets the space's version. If a constraint forbids that
-  /// version, it is set aside.
-  mutating func isPlaced(_ placement: inout RowPlacement) throws -> Bool {
-    guard let found = try obstacle(to: placement) else {
-      try complete(placement)
-      return true
-    }
-    if found.isAboutUniqueness { return false }
-    var reason = found.message
-    if placement.hasEdits {
-      var plain = placement
-      plain.result = placement.remote
-      let others = try tables.otherValues(placement.table, placement.key)
-      if let found = try obstacle(to: plain) {
-        if found.isAboutUniqueness { return false }
-        reason = found.message
-      } else {
-        plain.isRejected = true
-        try rejectEdits(of: placement, reason, others: others)
-        try complete(plain)
-        return true
-      }
-    }
-    try setAside(placingWithoutLosses(placement), reason)
-    return true
-  }
-
-  /// Writes the row of a placement; returns the error of a constraint that forbids it. Triggers of the
-  /// application run unless they prevent it.
-  func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
-    do {
-      if firesTriggers {
-        try tables.connection.savepoint { try store(placement) }
-      } else {
-        try store(placement)
-      }
-      return nil
-    } catch let error as DatabaseError
-      where error.forbidsRow && tables.connection.isInTransaction
-    {
-      guard firesTriggers, !error.isAboutUniqueness || placement.result == nil else { return error }
-    }
-    do {
-      try tables.quietly { try store(placement) }
-      return nil
-    } catch let error as DatabaseError where error.forbidsRow {
-      return error
-    }
+  /// Writes the row of a placement; `false` if the table forbids it. Triggers of the application run unless they prevent
+  /// it: they guard the edits that the application makes.
+  func isStored(_ placement: RowPlacement) throws -> Bool {
+    let store = { try self.store(placement) }
+    guard firesTriggers else { return try tables.objection(to: store) == nil }
+    let error = try tables.objection { try tables.connection.savepoint(store) }
+    guard let error else { return true }
+    // Another row has a unique value, unless it is one of those that triggers write.
+    if error.isAboutUniqueness, placement.result != nil { return false }
+    return try tables.objection { try tables.quietly(store) } == nil
   }
 
   /// Writes the row of a placement, without triggers if one of them has prevented it.
@@ -196,7 +141,9 @@ struct RowPlacing {
   mutating func complete(_ placement: RowPlacement) throws {
     if !placement.row.local.hasSameStorage(as: placement.result) {
       writtenCount += 1
-      if placement.result == nil, placement.isRejected, !references(to: placement.table).isEmpty {
+      if placement.result == nil, placement.isRejected,
+        !schema.foreignKeys(to: placement.table).isEmpty
+      {
         removed.append(placement)
       }
     }

@@ -5,15 +5,12 @@ internal import TandemSync
 /// The statements on the rows of a table and of its shadow. The first parameters of each are the
 /// values of the key, except for those that concern all rows.
 struct RowStatements: Sendable {
-  /// The number of rows that each statement of ``touched`` returns at most.
-  static let touchedStepCount = 500
-
   /// The first column of the key and the other columns of a row, then `tandem_existed` and the
   /// columns of its former version. There is always one row, with nulls for what is missing.
   let row: StatementText
   /// The rows with a former version, in the order of their keys: the key, and the columns of ``row``.
   /// First those that are there, then those that were deleted.
-  let touched: [TouchedRows]
+  let touched: [StatementText]
   /// 1 if a row up to a key was deleted, else 0.
   let hasMissingUpTo: StatementText
   /// `tandem_existed` and the columns of a version that was set aside.
@@ -70,26 +67,22 @@ struct RowStatements: Sendable {
       FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowCondition("t."))
         LEFT JOIN \(shadowName) AS s ON \(condition("s."))
       """)
-    let order = "ORDER BY \(list("s", keys)) LIMIT \(RowStatements.touchedStepCount)"
-    let allMarks = marks(0..<keys.count)
     touched = RowPresence.allCases.map { presence in
       // A cross join, so that SQLite looks for the row of each former version, never the reverse.
-      let select = """
+      StatementText(
+        """
         SELECT \(list("s", keys)), \(list("t", [keys[0]] + columns)),
           \(list("s", [TableShadow.existed] + columns))
         FROM \(shadowName) AS s \(presence == .present ? "CROSS" : "LEFT") JOIN \(name) AS t
           ON \(table.sameKey("t", "s"))
         WHERE \(presence == .present ? "TRUE" : "t.\(keys[0].sqlQuoted) IS NULL")
-        """
-      let after = ("\(select) AND (\(list("s", keys))) > (", ") \(order)")
-      return TouchedRows(
-        first: StatementText("\(select) \(order)"),
-        after: StatementText("\(after.0)\(allMarks)\(after.1)"), afterMarks: after)
+        ORDER BY \(list("s", keys))
+        """)
     }
     hasMissingUpTo = StatementText(
       """
       SELECT EXISTS (
-        SELECT 1 FROM \(shadowName) AS s WHERE (\(list("s", keys))) <= (\(allMarks))
+        SELECT 1 FROM \(shadowName) AS s WHERE (\(list("s", keys))) <= (\(marks(0..<keys.count)))
           AND NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(table.sameKey("t", "s"))))
       """)
     aside = StatementText(
@@ -151,22 +144,6 @@ struct RowStatements: Sendable {
 enum RowPresence: Int, CaseIterable {
   case present
   case missing
-}
-
-/// The statements that list rows with a former version.
-struct TouchedRows: Sendable {
-  /// The first rows.
-  let first: StatementText
-  /// Those after a given key.
-  fileprivate let after: StatementText
-  /// The text before and after the marks of such a key.
-  fileprivate let afterMarks: (String, String)
-
-  /// The rows after a key, whose values are the parameters.
-  func rows(after key: KeyPage.Position) -> StatementText {
-    guard key.isRaw else { return after }
-    return StatementText("\(afterMarks.0)\(key.marks.joined(separator: ", "))\(afterMarks.1)")
-  }
 }
 
 extension SpaceTable {

@@ -193,7 +193,7 @@ extension ReplicaTables {
     return try readableRows(
       "SELECT \(child.keyNames.sqlList) FROM main.\(child.name.sqlQuoted) WHERE \(condition)",
       values
-    ).rows.filter { !$0.contains(where: \.isNull) }
+    ).filter { !$0.contains(where: \.isNull) }
   }
 }
 
@@ -227,7 +227,7 @@ extension ReplicaTables {
     return try readableRows(
       "SELECT \(parent.keyNames.sqlList) FROM main.\(parent.name.sqlQuoted) WHERE \(condition)",
       values
-    ).rows.filter { !$0.contains(where: \.isNull) }
+    ).filter { !$0.contains(where: \.isNull) }
   }
 }
 

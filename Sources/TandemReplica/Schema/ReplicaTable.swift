@@ -329,6 +329,8 @@ package struct ReplicaSchema: Sendable {
   let parentsFirst: [ReplicaTable]
   /// The foreign keys that refer to them, those of other tables included.
   let foreignKeys: [ForeignKey]
+  private let keysOfChild: [ObjectIdentifier: [ForeignKey]]
+  private let keysToParent: [ObjectIdentifier: [ForeignKey]]
   /// True if any table of the file has a foreign key.
   let hasForeignKeys: Bool
 
@@ -336,6 +338,10 @@ package struct ReplicaSchema: Sendable {
     tables = try declarations.map { try ReplicaTable($0, in: connection) }
     (foreignKeys, hasForeignKeys) = try connection.foreignKeys(to: tables)
     parentsFirst = ReplicaSchema.parentsFirst(tables, foreignKeys)
+    keysToParent = Dictionary(grouping: foreignKeys) { ObjectIdentifier($0.parent) }
+    keysOfChild = Dictionary(grouping: foreignKeys.filter { $0.attachedChild != nil }) {
+      ObjectIdentifier($0.attachedChild ?? $0.parent)
+    }
   }
 
   /// The place of each table, by its name, behind those that it refers to. In a cycle, one of the references does not
@@ -343,9 +349,7 @@ package struct ReplicaSchema: Sendable {
   var generations: [String: Int] {
     var places: [String: Int] = [:]
     for table in parentsFirst {
-      let parents = foreignKeys.filter { $0.attachedChild === table }.compactMap {
-        places[$0.parent.name]
-      }
+      let parents = foreignKeys(of: table).compactMap { places[$0.parent.name] }
       places[table.name] = parents.max().map { $0 + 1 } ?? 0
     }
     return places
@@ -367,9 +371,14 @@ package struct ReplicaSchema: Sendable {
     return sorted
   }
 
-  /// The foreign keys that refer to each table, by its name in lower case.
-  var references: [String: [ForeignKey]] {
-    Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
+  /// The foreign keys of a table.
+  func foreignKeys(of table: ReplicaTable) -> [ForeignKey] {
+    keysOfChild[ObjectIdentifier(table)] ?? []
+  }
+
+  /// The foreign keys that refer to a table.
+  func foreignKeys(to table: ReplicaTable) -> [ForeignKey] {
+    keysToParent[ObjectIdentifier(table)] ?? []
   }
 
   /// The tables whose keys are numbers that SQLite chooses.

@@ -132,11 +132,9 @@ extension ReplicaTables {
     }
     try checkStatements(schema)
     let triggers = try foreignTriggers()
-    let firesTriggers = triggers.areOnTables
     let apply = {
       let report = try self.readingRows {
-        var application = try PageApplication(
-          self, schema, merging, state, decision, firesTriggers: firesTriggers)
+        var application = try PageApplication(self, schema, merging, state, decision)
         return try application.run(last, isStaged: isStaged, file)
       }
       if !report.hasEqualDigests, state.pullNeed.trustsUntouchedRows { throw WrongBase() }

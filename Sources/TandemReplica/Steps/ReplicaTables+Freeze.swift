@@ -134,7 +134,7 @@ extension ReplicaTables {
       }
     }
     guard !deletions.isEmpty else { return }
-    var decision = DeletionDecision(deletions, self, schema.references)
+    var decision = DeletionDecision(deletions, self, schema)
     try decision.revive(neededBy: [])
     for (deletion, fate) in zip(deletions, decision.fates) where fate == .revived {
       guard let record = deletion.row.present else { continue }
@@ -162,29 +162,21 @@ extension ReplicaTables {
   ) throws -> Bool {
     var frozen: [[FieldValue]] = []
     var isGapless = isGapless
-    var isFull = false
-    var last: KeyPage.Position?
-    repeat {
-      var unchanged: [[FieldValue]] = []
-      var step = try forEachTouchedRow(table, presence, after: last) { key, row in
-        switch try add(row, key, merging, base, to: &draft) {
-        case .frozen: frozen.append(key)
-        case .unchanged: unchanged.append(key)
-        case .stays: isGapless = false
-        case .full: draft.close()
-        }
-        isFull = draft.isClosed
-        return !isFull
+    var unchanged: [[FieldValue]] = []
+    let hasUnreadable = try forEachTouchedRow(table, presence) { key, row in
+      switch try add(row, key, merging, base, to: &draft) {
+      case .frozen: frozen.append(key)
+      case .unchanged: unchanged.append(key)
+      case .stays: isGapless = false
+      case .full: draft.close()
       }
-      if step.hasUnreadable { isGapless = false }
-      if step.hasUnreadable, !isFull {
-        let page = try keys(of: table, in: table.shadow.name, presence, after: last)
-        for key in page.unreadable { try noteUnreadable(key, table) }
-        step.next = page.next
-      }
-      for key in unchanged { try setShadow(nil, table, key) }
-      last = step.next
-    } while last != nil && !isFull
+      return !draft.isClosed
+    }
+    for key in unchanged { try setShadow(nil, table, key) }
+    if hasUnreadable {
+      isGapless = false
+      try noteUnreadableKeys(of: table, presence)
+    }
     if presence == .present, isGapless, let last = frozen.last {
       let hasMissing = try connection.withStatement(table.statements.hasMissingUpTo) {
         statement throws(DatabaseError) in
@@ -194,7 +186,7 @@ extension ReplicaTables {
       }
       try setAside(table, frozen, isGapless: !hasMissing, isAll: false)
     } else {
-      try setAside(table, frozen, isGapless: isGapless, isAll: isGapless && !isFull)
+      try setAside(table, frozen, isGapless: isGapless, isAll: isGapless && !draft.isClosed)
     }
     return isGapless
   }

@@ -277,9 +277,7 @@ extension ReplicaTables {
   /// versions are those of the space, because the commit has been taken back.
   private func place(_ reverted: [RowPlacement]) throws {
     let overruled = try withoutSilencedTriggers {
-      var placing = RowPlacing(
-        self, firesTriggers: try foreignTriggers().areOnTables,
-        foreignKeys: try schema().foreignKeys)
+      var placing = try RowPlacing(self, schema())
       for placement in reverted { try placing.place(placement) }
       try placing.finish(triesSetAside: false)
       return try placing.overruledDeletions()

@@ -79,6 +79,33 @@ extension ReplicaTables {
   }
 }
 
+// MARK: - What tables forbid
+
+extension ReplicaTables {
+  /// Runs `body`; returns the error of a constraint or a trigger that forbids what it writes. A trigger that ends the
+  /// transaction ends the step.
+  func objection(to body: () throws -> Void) throws -> DatabaseError? {
+    do {
+      try body()
+      return nil
+    } catch let error as DatabaseError where error.forbidsRow && connection.isInTransaction {
+      return error
+    }
+  }
+
+  /// Runs `body`, and undoes what it writes unless it returns true.
+  @discardableResult
+  func attempt(_ body: () throws -> Bool) throws -> Bool {
+    struct Undone: Error {}
+    do {
+      try connection.savepoint { if try !body() { throw Undone() } }
+      return true
+    } catch is Undone {
+      return false
+    }
+  }
+}
+
 // MARK: - Rows
 
 extension ReplicaTables {
@@ -96,42 +123,31 @@ extension ReplicaTables {
       parked: try parked(table.syncKey(key)))
   }
 
-  /// Calls `body` with some rows that may have changed, in the order of their keys, until it returns
+  /// Calls `body` with the rows that may have changed, in the order of their keys, until it returns
   /// false. It must not write the table or its shadow. Rows whose key is not UTF-8 are left out: no
   /// message can name them.
   ///
-  /// - Parameters:
-  ///   - presence: The rows that are there, or those that were deleted.
-  ///   - last: The key before those of the rows; `nil` for the first ones.
-  /// - Returns: The key to continue after; `nil` if there are no more rows, or `body` returned false.
-  ///   Also true if keys were left out; the key to continue after may be one of these then.
+  /// - Parameter presence: The rows that are there, or those that were deleted.
+  /// - Returns: True if keys were left out.
+  @discardableResult
   func forEachTouchedRow(
-    _ table: ReplicaTable, _ presence: RowPresence, after last: KeyPage.Position?,
+    _ table: ReplicaTable, _ presence: RowPresence,
     _ body: ([FieldValue], ReplicaRow) throws -> Bool
-  ) throws -> (next: KeyPage.Position?, hasUnreadable: Bool) {
+  ) throws -> Bool {
     let (keyCount, count) = (table.keyNames.count, table.columnNames.count)
-    let statements = table.statements.touched[presence.rawValue]
-    var next: [FieldValue]?
-    var rowCount = 0
-    var isStopped = false
     var hasUnreadable = false
-    let sql = last.map { statements.rows(after: $0) } ?? statements.first
-    try connection.forEachRow(sql, last?.values ?? []) { statement in
-      rowCount += 1
+    try connection.forEachRow(table.statements.touched[presence.rawValue], []) { statement in
       guard let key = try? statement.values(in: 0..<keyCount) else {
         hasUnreadable = true
         return true
       }
-      next = key
       let (row, shadow) = try ReplicaRow.versions(statement, at: keyCount, columnCount: count)
-      isStopped = try !body(
+      return try body(
         key,
         ReplicaRow(
           table: table, shadow: shadow, row: row, parked: try parked(table.syncKey(key))))
-      return !isStopped
     }
-    let isLast = isStopped || rowCount < RowStatements.touchedStepCount
-    return (isLast ? nil : next.map(KeyPage.Position.init(key:)), hasUnreadable)
+    return hasUnreadable
   }
 
   /// The former version of a row that a frozen commit covers.

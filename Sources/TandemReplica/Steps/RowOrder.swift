@@ -32,8 +32,6 @@ struct RowOrder {
   private let schema: ReplicaSchema
   private let merging: ReplicaMerging
   private let base: SpaceRevision
-  /// The foreign keys of each synchronized table.
-  private let foreignKeys: [String: [ForeignKey]]
   /// The numbers of those whose columns may be null.
   private let nullable: Set<Int>
   /// The number of rows after which the commit ends.
@@ -87,9 +85,6 @@ struct RowOrder {
     self.draft = draft
     self.maxRowCount = maxRowCount
     self.cycles = cycles
-    foreignKeys = Dictionary(
-      grouping: schema.foreignKeys.filter { $0.attachedChild != nil },
-      by: { $0.attachedChild?.name ?? "" })
     nullable = Set(
       try schema.foreignKeys.filter { try replica.mayBeNull($0) }.map(\.number))
   }
@@ -151,7 +146,7 @@ extension RowOrder {
   ) throws -> [(foreignKey: ForeignKey, parent: SyncKey)] {
     guard let present = row.present else { return [] }
     var found: [(foreignKey: ForeignKey, parent: SyncKey)] = []
-    for foreignKey in foreignKeys[row.table.name] ?? [] {
+    for foreignKey in schema.foreignKeys(of: row.table) {
       for id in try replica.parents(foreignKey, of: present, key.id) {
         let parent = foreignKey.parent.syncKey(id)
         guard parent != key else { continue }
@@ -245,7 +240,7 @@ extension RowOrder {
   private func deletions(referredToBy row: ReplicaRow, _ key: [FieldValue]) throws -> [SyncKey] {
     guard row.isTouched, let base = row.base else { return [] }
     var found: [SyncKey] = []
-    for foreignKey in foreignKeys[row.table.name] ?? [] {
+    for foreignKey in schema.foreignKeys(of: row.table) {
       guard let id = foreignKey.parentKey(of: base, key) else { continue }
       let parent = try replica.row(foreignKey.parent, id)
       let isSame = foreignKey.parent === row.table && id == key
@@ -260,18 +255,20 @@ extension RowOrder {
 // MARK: - Rows
 
 extension RowOrder {
-  /// Calls `body` with the keys of changed rows, which it may freeze, in ascending order, until the commit is closed.
+  /// Calls `body` with the keys of changed rows, in ascending order, until the commit is closed.
+  ///
+  /// `body` may freeze rows. Their former versions leave the list that is being read: they may be in it all the same,
+  /// and the others are.
   private mutating func forEachKey(
     _ table: ReplicaTable, _ presence: RowPresence,
     _ body: (inout RowOrder, [FieldValue]) throws -> Void
   ) throws {
-    var last: KeyPage.Position?
-    repeat {
-      let page = try replica.keys(of: table, in: table.shadow.name, presence, after: last)
-      for key in page.unreadable { try replica.noteUnreadable(key, table) }
-      for key in page.keys where !draft.isClosed { try body(&self, key) }
-      last = page.next
-    } while last != nil && !draft.isClosed
+    if draft.isClosed { return }
+    let hasUnreadable = try replica.forEachTouchedRow(table, presence) { key, _ in
+      try body(&self, key)
+      return !draft.isClosed
+    }
+    if hasUnreadable { try replica.noteUnreadableKeys(of: table, presence) }
   }
 }
 
