@@ -35,17 +35,11 @@ struct EditResolution {
     }
     try edit.checkColumns(of: chosen, among: fields, in: table)
     fields = fields?.filter { !newerFields.contains(FieldName($0)) }
-    if let fields, let version = chosen, var current = present {
+    if let fields, let version = chosen, let present {
       // The other fields were merged, and may have changed since.
-      for name in fields {
-        current[field: FieldName(name)] = version[name].isNull ? nil : version[name]
-      }
-      chosen = current
-    } else if let present, var version = chosen {
-      for name in newerFields {
-        version[field: name] = present[name.text].isNull ? nil : present[name.text]
-      }
-      chosen = version
+      chosen = present.with(fields, of: version)
+    } else if let present {
+      chosen = chosen?.with(newerFields.map(\.text), of: present)
     }
     return (chosen, fields)
   }

@@ -94,11 +94,12 @@ extension KeptEdit.Kind {
 // MARK: - Taking note
 
 extension ReplicaTables {
-  /// Keeps the versions of a conflict, with its resolution.
+  /// Keeps the versions of a conflict, with its resolution, and the version of the space that this file knows.
   func record(
     _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey,
-    fields: [String]? = nil, version: Int
+    fields: [String]? = nil
   ) throws {
+    let version = try state().revision?.version ?? 0
     let outcome: KeptEdit.Resolution
     switch resolution {
     case .local: outcome = .local
@@ -120,6 +121,10 @@ extension ReplicaTables {
         conflict.local.storedText, conflict.remote.storedText, .null, .text(outcome.rawValue),
         .integer(Int64(version)), .null,
       ])
+  }
+
+  func record(_ conflict: RowMerge.Conflict, _ key: SyncKey) throws {
+    try record(conflict.versions, conflict.resolution, key, fields: conflict.fields)
   }
 
   /// Keeps an edit from one version to another that was taken out of its row.

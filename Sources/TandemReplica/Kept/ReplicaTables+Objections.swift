@@ -18,7 +18,9 @@ extension ReplicaTables {
     let text: String
     switch reason {
     case .taken:
-      found = try holder(key, of: table, record, known) ?? holder(key, of: table, in: record)
+      found = try holders(of: record, key.id, in: table, known).first.map {
+        (table.name(of: $0), $0.rule)
+      }
       text = "a unique value of it is that of another record"
     case .needed:
       found = try need(key, of: table, base, known)
@@ -72,49 +74,31 @@ extension ReplicaTables {
         + "operator of the space can drop the rule (`dropConstraint`)"
   }
 
-  /// The row that has a unique value of a record.
-  private func holder(
-    _ key: SyncKey, of table: ReplicaTable, _ record: Record?, _ known: [SpaceTable]
-  ) throws -> Explanation? {
+  /// The rows that have unique values of a record, by rules and indexes that the table need not have.
+  func holders(
+    of record: Record?, _ key: [FieldValue], in table: ReplicaTable, _ known: [SpaceTable]
+  ) throws -> [UniqueHolder] {
+    var found: [UniqueHolder] = []
     for rule in known.table(named: table.name)?.constraints ?? [] {
       guard case .unique(let columns) = rule,
-        let values = table.declaration.values(of: columns.map(\.name), record, key.id),
-        let other = try keys(of: table.declaration, where: columns, values).first(where: {
-          $0 != key.id
-        })
+        let values = table.declaration.values(of: columns.map(\.name), record, key)
       else { continue }
-      return (table.name(of: other, with: columns.map(\.name), values), rule)
+      for other in try keys(of: table.declaration, where: columns, values) where other != key {
+        found.append(UniqueHolder(key: other, rule: rule, values: values))
+      }
     }
-    return nil
-  }
-
-  /// The row that has the values of a record in a unique index, which the table need not have.
-  private func holder(
-    _ key: SyncKey, of table: ReplicaTable, in record: Record?
-  ) throws -> Explanation? {
-    guard let record else { return nil }
+    guard let record else { return found }
     for index in try indexClaims(schema()).values[FieldName(table.name)] ?? [] {
-      guard let other = try keys(with: index, of: record, key.id, in: table).first else { continue }
-      let values = try index.values(of: key.id, record)
-      let text =
-        "\(table.name) \(other.sqlText) has \(values.sqlText) in the unique index \(index.index.name)"
-      return (text, .index(index.index))
+      let values = try index.values(of: key, record)
+      guard !values.isEmpty, index.isComputable(in: table.declaration) else { continue }
+      // An expression may fail for some row of a table that does not have the index.
+      let others = try? keys(
+        of: table.declaration, where: "\(index.comparison) LIMIT 2", values)
+      for other in others ?? [] where other != key {
+        found.append(UniqueHolder(key: other, rule: .index(index.index), values: values))
+      }
     }
-    return nil
-  }
-
-  /// The keys of other rows with the value of a record in a unique index, which the table need not have.
-  func keys(
-    with index: IndexValues, of record: Record, _ key: [FieldValue], in table: ReplicaTable
-  ) throws -> [[FieldValue]] {
-    let values = try index.values(of: key, record)
-    guard !values.isEmpty, index.isComputable(in: table.declaration) else { return [] }
-    // An expression may fail for some row of a table that does not have the index.
-    let found = try? readableRows(
-      "SELECT \(table.declaration.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) "
-        + "WHERE \(index.comparison) LIMIT 2", values
-    )
-    return (found ?? []).filter { $0 != key }
+    return found
   }
 
   /// The table whose rows refer to a record.
@@ -159,14 +143,28 @@ extension ReplicaTables {
     let condition = columns.map {
       "\($0.name.text.sqlQuoted) = ? COLLATE \($0.collation.rawValue)"
     }.joined(separator: " AND ")
-    return try readableRows(
-      "SELECT \(table.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) WHERE \(condition) LIMIT 2",
-      values
-    )
+    return try keys(of: table, where: "\(condition) LIMIT 2", values)
   }
 }
 
+/// A row with a unique value of another record.
+struct UniqueHolder {
+  let key: [FieldValue]
+  /// The rule by which the value is unique.
+  let rule: SpaceConstraint
+  let values: [FieldValue]
+}
+
 extension ReplicaTable {
+  /// A row with a unique value, in words.
+  fileprivate func name(of holder: UniqueHolder) -> String {
+    if case .unique(let columns) = holder.rule {
+      return name(of: holder.key, with: columns.map(\.name), holder.values)
+    }
+    return "\(name) \(holder.key.sqlText) has \(holder.values.sqlText) in the unique index "
+      + "\(holder.rule.index?.name ?? "")"
+  }
+
   /// A row that has some values, in words.
   func name(
     of key: [FieldValue], with columns: [FieldName], _ values: [FieldValue]

@@ -24,12 +24,9 @@ extension ReplicaTables {
     guard names.allSatisfy({ $0.hasPrefix(prefix) }) else { return nil }
     let columns = names.map { FieldName(String($0.dropFirst(prefix.count))) }
     guard let values = table.declaration.values(of: columns, record, key) else { return nil }
-    let condition = columns.map { "\($0.text.sqlQuoted) = ?" }.joined(separator: " AND ")
-    let keys = try readableRows(
-      "SELECT \(table.keyNames.sqlList) FROM main.\(table.name.sqlQuoted) WHERE \(condition) LIMIT 2",
-      values
-    )
-    return keys.first { $0 != key }.map { table.name(of: $0, with: columns, values) }
+    let condition = columns.map(\.text).sqlEquality
+    return try keys(of: table.declaration, where: "\(condition) LIMIT 2", values)
+      .first { $0 != key }.map { table.name(of: $0, with: columns, values) }
   }
 
   /// The error of a version that a table does not accept.

@@ -291,9 +291,7 @@ extension ReplicaTables {
       MergeConflict(base: edit.remote, local: chosen, remote: present)
       ?? present.map { .deleteEdit(base: $0, remote: $0) }
     if let versions {
-      try record(
-        versions, .local, edit.key, fields: edit.fields,
-        version: try state().revision?.version ?? 0)
+      try record(versions, .local, edit.key, fields: edit.fields)
     }
     return present
   }
@@ -319,11 +317,7 @@ extension ReplicaTables {
     try store(content, over: row.row, table, edit.key.id, others: edit.others)
     try checkIsWritten(content, over: row.row, table, edit.key)
     if !row.row.isMissing { try restore(edit.others, table, edit.key.id, isNew: false) }
-    if let conflict = merge?.conflict {
-      try record(
-        conflict.versions, conflict.resolution, edit.key, fields: conflict.fields,
-        version: try state().revision?.version ?? 0)
-    }
+    if let conflict = merge?.conflict { try record(conflict, edit.key) }
   }
 
   /// The edit as a change of the present version. Later edits of other fields stay, whatever the granularity is.

@@ -99,8 +99,7 @@ extension ReplicaTables {
     if try leavesOpenReference(table, key.id, former: present) { throw refusalOfReference(key) }
     if !differing.isEmpty {
       try record(
-        .addAdd(local: local, remote: present), .remote, key, fields: differing,
-        version: try state().revision?.version ?? 0)
+        .addAdd(local: local, remote: present), .remote, key, fields: differing)
     }
     try forget(keptEdit: edit.id)
     var alone: [KeptEdit] = []
@@ -126,19 +125,18 @@ extension ReplicaTables {
   private func holder(
     of edit: KeptEdit, _ local: Record, in table: ReplicaTable, by rules: Set<Set<FieldName>>?
   ) throws -> [FieldValue] {
-    let declaration = table.declaration
     var isDeclared = rules == nil
     var holders: [[FieldValue]] = []
-    for case .unique(let columns) in try knownTables(schema()).table(named: table.name)?.constraints
-      ?? []
+    for holder in try self.holders(
+      of: local, edit.key.id, in: table, knownTables(schema()))
     {
-      let names = columns.map(\.name)
-      guard let values = declaration.values(of: names, local, edit.key.id) else { continue }
-      for key in try keys(of: declaration, where: columns, values) where key != edit.key.id {
+      let key = holder.key
+      if case .unique(let columns) = holder.rule {
+        let names = columns.map(\.name)
         // The space has to say so, not an edit of this file.
         guard
-          let known = declaration.values(of: names, try row(table, key).base, key),
-          zip(columns, zip(known, values)).allSatisfy({
+          let known = table.declaration.values(of: names, try row(table, key).base, key),
+          zip(columns, zip(known, holder.values)).allSatisfy({
             $1.0.canonical($0.collation) == $1.1.canonical($0.collation)
           })
         else {
@@ -147,15 +145,9 @@ extension ReplicaTables {
             "\(edit.label): \(table.name) \(key.sqlText) is not in the space yet: synchronize first"
           )
         }
-        if !holders.contains(key) { holders.append(key) }
         if let rules, rules.contains(Set(names)) { isDeclared = true }
       }
-    }
-    for index in try indexClaims(schema()).values[FieldName(table.name)] ?? [] {
-      for key in try keys(with: index, of: local, edit.key.id, in: table)
-      where !holders.contains(key) {
-        holders.append(key)
-      }
+      if !holders.contains(key) { holders.append(key) }
     }
     guard isDeclared, let holder = holders.first else {
       throw ReplicaError(
@@ -203,17 +195,16 @@ extension ReplicaTables {
     _ foreignKey: ForeignKey, from old: [FieldValue], to new: [FieldValue]
   ) throws {
     guard foreignKey.isUnsynchronized, try parentIsGone(foreignKey, old) else { return }
-    let names = foreignKey.columns.map(\.child.sqlQuoted)
+    let names = foreignKey.childNames
     try run(
       """
-      UPDATE main.\(foreignKey.child.sqlQuoted) SET \(names.map { "\($0) = ?" }.joined(separator: ", "))
-      WHERE \(names.map { "\($0) = ?" }.joined(separator: " AND "))
+      UPDATE main.\(foreignKey.child.sqlQuoted) SET \(names.map { "\($0.sqlQuoted) = ?" }.joined(separator: ", "))
+      WHERE \(names.sqlEquality)
       """, new + old)
   }
 
   private func parentIsGone(_ foreignKey: ForeignKey, _ values: [FieldValue]) throws -> Bool {
-    let condition = foreignKey.columns.map { "\($0.parent.sqlQuoted) = ?" }.joined(
-      separator: " AND ")
+    let condition = foreignKey.parentNames.sqlEquality
     return try rows(
       "SELECT 1 FROM main.\(foreignKey.parent.name.sqlQuoted) WHERE \(condition) LIMIT 1", values
     ).isEmpty
@@ -230,8 +221,7 @@ extension ReplicaTables {
         let values = foreignKey.values(of: local, edit.key.id),
         try parentIsGone(foreignKey, values)
       else { return false }
-      let condition = foreignKey.columns.map { "\($0.child.sqlQuoted) = ?" }.joined(
-        separator: " AND ")
+      let condition = foreignKey.childNames.sqlEquality
       return try !rows(
         "SELECT 1 FROM main.\(foreignKey.child.sqlQuoted) WHERE \(condition) LIMIT 1", values
       ).isEmpty

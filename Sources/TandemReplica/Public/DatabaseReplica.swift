@@ -199,7 +199,7 @@ extension DatabaseReplica {
     let mayHaveForeignKeys = knownSchema.withLock { $0?.hasForeignKeys } ?? true
     do {
       return try await write(rows && mayHaveForeignKeys ? .ignored : .unconcerned) { tables in
-        if rows, !mayHaveForeignKeys, try tables.schema().hasForeignKeys {
+        if rows, !mayHaveForeignKeys, try !tables.schema().listedKeys.isEmpty {
           throw ForeignKeysAppeared()
         }
         return try body(tables)

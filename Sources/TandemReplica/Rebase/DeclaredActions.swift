@@ -7,44 +7,20 @@ internal import TandemSQLite
 /// SQLite does not enforce foreign keys while records of the space are written. Actions of synchronized tables are not
 /// done here: their effects are in the commit that deleted the row.
 struct DeclaredActions {
-  /// A foreign key of a table that is not synchronized, with an action.
-  private struct Key {
-    let table: String
-    let parent: String
-    let action: ForeignKey.Action
-    /// The columns, and those of the parent that they refer to.
-    var columns: [(child: String, parent: String)] = []
-  }
-
   private let tables: ReplicaTables
   private var connection: DatabaseConnection { tables.connection }
-  private var keys: [Key] = []
+  /// The foreign keys of tables that are not synchronized, with an action.
+  private let keys: [ListedForeignKey]
 
-  /// - Parameter isSynchronized: True for the name of a table that is.
-  init(_ tables: ReplicaTables, isSynchronized: (String) -> Bool) throws {
+  init(_ tables: ReplicaTables, _ schema: ReplicaSchema) throws {
     self.tables = tables
-    let listing = try tables.connection.prepare(
-      """
-      SELECT t.name, f."table", f."from", coalesce(f."to", (
-          SELECT p.name FROM pragma_table_info(f."table") AS p WHERE p.pk = f.seq + 1)),
-        f.on_delete, f.seq
-      FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f
-      WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq
-      """)
-    while try listing.step() {
-      let row = try listing.values()
-      guard let table = row[0].textValue, let parent = row[1].textValue,
-        let child = row[2].textValue,
-        let action = row[4].textValue.flatMap({ ForeignKey.Action(rawValue: $0) }),
-        !isSynchronized(table)
-      else { continue }
-      if row[5] == 0 { keys.append(Key(table: table, parent: parent, action: action)) }
-      keys[keys.count - 1].columns.append((child, row[3].textValue ?? ""))
-    }
-    // SQLite refuses a foreign key to columns that the parent does not have; by the others, wrong rows would follow.
-    keys = try keys.filter { key in
-      let schema = try tables.connection.schema(ofTable: key.parent)
-      return key.columns.allSatisfy { schema?.column(named: $0.parent) != nil }
+    keys = try schema.listedKeys.filter { key in
+      guard key.action != nil,
+        !schema.tables.contains(where: { $0.name.isSameSQLName(as: key.child) })
+      else { return false }
+      // SQLite refuses a foreign key to columns that the parent does not have; by the others, wrong rows would follow.
+      let parent = try tables.connection.schema(ofTable: key.parent)
+      return key.columns.allSatisfy { parent?.column(named: $0.parent) != nil }
     }
   }
 
@@ -72,7 +48,7 @@ struct DeclaredActions {
     var queue = deleted.values
     while let (number, values) = queue.popLast() {
       let key = keys[number]
-      let table = key.table.sqlQuoted
+      let table = key.child.sqlQuoted
       // The columns of the parent decide how values compare.
       let condition = key.columns.map { column in
         let origin = ColumnOrigin(table: key.parent, column: column.parent)
@@ -80,8 +56,9 @@ struct DeclaredActions {
         return "\(column.child.sqlQuoted) = ? COLLATE \(collation.sqlQuoted)"
       }.joined(separator: " AND ")
       switch key.action {
+      case nil: preconditionFailure("only foreign keys with an action are listed")
       case .cascade:
-        queue += try self.values(of: key.table, where: condition, values).values
+        queue += try self.values(of: key.child, where: condition, values).values
         try write("DELETE FROM main.\(table) WHERE \(condition)", values)
       case .setNull:
         let nulls = key.columns.map { "\($0.child.sqlQuoted) = NULL" }.joined(separator: ", ")

@@ -81,15 +81,15 @@ extension PageApplication {
     let names = table.columnNames.filter { name in
       !changes.added.contains { $0.name == FieldName(name) }
     }
-    if !local.hasSameStorage(as: change.fields, in: names) {
+    if !local.hasSameStorage(as: change.fields, among: names) {
       try recordDifference(local, change.fields, .unresolved, change)
     }
     guard let remote = change.fields, let base, let local else {
       return (change.fields, change.fields)
     }
     return (
-      remote.with(changes.added.map(\.name), of: base),
-      remote.with(changes.added.map(\.name), of: local)
+      remote.with(changes.added.map(\.name.text), of: base),
+      remote.with(changes.added.map(\.name.text), of: local)
     )
   }
 
@@ -120,27 +120,6 @@ extension PageApplication {
   ) throws {
     report.conflictCount += 1
     if resolution.isUnresolved { report.openCount += 1 }
-    try tables.record(
-      conflict, resolution, key, fields: fields, version: state.revision?.version ?? 0)
-  }
-}
-
-extension Record {
-  /// This record with some fields of another one.
-  fileprivate func with(_ names: [FieldName], of other: Record) -> Record {
-    var record = self
-    for name in names { record[field: name] = other[field: name] }
-    return record
-  }
-}
-
-extension Optional where Wrapped == Record {
-  /// True if both are absent, or store the given fields identically.
-  fileprivate func hasSameStorage(as other: Record?, in names: [String]) -> Bool {
-    switch (self, other) {
-    case (let one?, let other?): names.allSatisfy { one[$0].hasSameStorage(as: other[$0]) }
-    case (nil, nil): true
-    default: false
-    }
+    try tables.record(conflict, resolution, key, fields: fields)
   }
 }

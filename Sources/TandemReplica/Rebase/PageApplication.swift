@@ -59,11 +59,11 @@ struct PageApplication {
     // Before any record takes a unique value from another one, which the space may have deleted.
     if deletesMissing { try deleteMissing() }
     try placing.finish()
-    try recordOverruledDeletions()
     // Emptied, not dropped: each change of the schema makes SQLite compile all statements again.
     if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
     try end(at: last)
     report.writtenCount = placing.writtenCount + (copied?.writtenCount ?? 0)
+    report.conflictCount += placing.overruledCount
     report.rejectedCount = placing.rejectedCount
     report.refusedInsertions = placing.refusedInsertions
     return report
@@ -149,16 +149,10 @@ struct PageApplication {
   /// Makes all rows local additions, those included that no trigger noted.
   private func assumeEmptyBase() throws {
     for table in schema.tables {
-      let (shadow, names) = (table.shadow.name.sqlQuoted, table.keyNames)
-      let isKnown = names.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
       try tables.run(
-        "UPDATE \(shadow) SET \(TableShadow.existed) = 0 WHERE \(TableShadow.existed) <> 0", [])
-      try tables.run(
-        """
-        INSERT INTO \(shadow) (\((names + [TableShadow.existed]).sqlList))
-        SELECT \(names.sqlList), 0 FROM \(table.name.sqlQuoted) WHERE \(isKnown)
-        ON CONFLICT DO NOTHING
-        """, [])
+        "UPDATE \(table.shadow.name.sqlQuoted) SET \(TableShadow.existed) = 0 WHERE \(TableShadow.existed) <> 0",
+        [])
+      try tables.connection.noteNewRows(of: table.shadow)
     }
   }
 
@@ -189,17 +183,19 @@ extension PageApplication {
     }
     let change = SyncRecordState(
       key: change.key, version: change.version, fields: change.fields.map(table.adopting))
-    if let waiting = placing.waitingPlacement(of: change.key) {
-      return try apply(change, to: waiting)
-    }
-    let row = try tables.row(table, change.key.id)
-    account(change.key, base: row.base, change.fields, isFirst: isFirst)
+    // A record may come again while it waits. Its row is as it was.
+    let waiting = placing.waitingPlacement(of: change.key)
+    let row = try waiting?.row ?? tables.row(table, change.key.id)
+    account(
+      change.key, base: waiting.map(\.remote) ?? row.base, change.fields,
+      isFirst: isFirst && waiting == nil)
     // A row that no message can hold stays as it is: it is noted when changes are frozen.
     if row.isUnreadable { return try keep(change, beside: row, table) }
     let placement = RowPlacement(
       table: table, key: change.key.id, row: row, remote: change.fields,
-      result: try merge(row, with: change, in: table, isFirst: isFirst), version: change.version)
-    try placing.place(placement)
+      result: try merge(row, with: change, in: table, isFirst: isFirst || waiting != nil),
+      version: change.version)
+    if waiting != nil { placing.wait(placement) } else { try placing.place(placement) }
   }
 
   /// Keeps a record of the space beside a row that cannot be read. It is merged with the row when that has been
@@ -223,17 +219,6 @@ extension PageApplication {
     try tables.park(parked, change.key)
   }
 
-  /// Merges a record of the space with the one that waits for its row: both came in this pull.
-  private mutating func apply(_ change: SyncRecordState, to waiting: RowPlacement) throws {
-    account(change.key, base: waiting.remote, change.fields, isFirst: false)
-    let result = try merge(
-      (base: waiting.remote, local: waiting.result), with: change, in: waiting.table)
-    placing.replaceWaiting(
-      RowPlacement(
-        table: waiting.table, key: waiting.key, row: waiting.row, remote: change.fields,
-        result: result, version: change.version))
-  }
-
   /// Keeps a record for which the file has no table.
   private mutating func park(_ change: SyncRecordState, isFirst: Bool) throws {
     let old = try tables.parked(change.key)?.fields
@@ -254,17 +239,5 @@ extension PageApplication {
       state.digest.remove(key, base, by: tables.hasher)
     }
     if let remote { state.digest.add(key, remote, by: tables.hasher) }
-  }
-}
-
-// MARK: - Foreign keys
-
-extension PageApplication {
-  /// Records the deletions of either side that were overruled, because rows of the other side refer to the
-  /// deleted rows.
-  private mutating func recordOverruledDeletions() throws {
-    for (key, conflict, resolution) in try placing.overruledDeletions() {
-      try record(conflict, resolution, key)
-    }
   }
 }

@@ -122,23 +122,17 @@ struct Renumbering {
   /// Follows the foreign keys of all tables, those that are not synchronized included.
   private mutating func findCarriers() throws {
     guard carriers.isEmpty else { return }
-    let keys = try tables.rows(
-      """
-      SELECT t.name, f."from", f."table", coalesce(f."to", (
-          SELECT p.name FROM pragma_table_info(f."table") AS p WHERE p.pk = f.seq + 1))
-      FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f WHERE t.type = 'table'
-      """
-    ).map { row in row.map { $0.textValue ?? "" } }
     carriers = try numbered.map { table in
       var found: [Carrier] = []
       var queue = [Carrier(table: table.name, column: table.keyNames[0])]
       while let parent = queue.popLast() {
-        for key in keys
-        where key[2].isSameSQLName(as: parent.table) && key[3].isSameSQLName(as: parent.column) {
-          let carrier = Carrier(table: key[0], column: key[1])
-          guard !found.contains(carrier), try isWritable(carrier) else { continue }
-          found.append(carrier)
-          queue.append(carrier)
+        for key in schema.listedKeys where key.parent.isSameSQLName(as: parent.table) {
+          for column in key.columns where column.parent.isSameSQLName(as: parent.column) {
+            let carrier = Carrier(table: key.child, column: column.child)
+            guard !found.contains(carrier), try isWritable(carrier) else { continue }
+            found.append(carrier)
+            queue.append(carrier)
+          }
         }
       }
       return found

@@ -134,20 +134,56 @@ struct ReplicaRow {
     return false
   }
 
+  /// The row as it is; `nil` if there is none.
+  var present: Record? {
+    guard case .values(let values) = row else { return nil }
+    return Record(uncheckedLayout: table.layout, values: values)
+  }
+
+  /// The row as Tandem left it; `nil` if there was none.
+  var seen: Record? {
+    guard let shadow else { return present }
+    guard case .values(let former) = shadow else { return nil }
+    return Record(uncheckedLayout: table.layout, values: former)
+  }
+
   /// The record at the replica's revision; `nil` if there was none.
   var base: Record? {
     if parked?.isDeletion ?? false { return nil }
-    return switch (shadow, row) {
-    case (.values(let values)?, _), (nil, .values(let values)): overlaid(values)
-    case (.absent?, _), (nil, .missing): parked.flatMap { $0.isWhole ? $0.fields : nil }
-    case (.unreadable?, _), (nil, .unreadable): nil
+    if let seen { return overlaid(seen) }
+    switch (shadow, row) {
+    case (.unreadable?, _), (nil, .unreadable): return nil
+    default: return parked.flatMap { $0.isWhole ? $0.fields : nil }
     }
+  }
+
+  /// The record as it is: the base with the fields in which the row differs from the one that Tandem left. `nil` if there
+  /// is none.
+  var local: Record? {
+    guard let shadow else { return base }
+    guard let present else {
+      guard case (.absent, .missing) = (shadow, row) else { return nil }
+      return base
+    }
+    guard let parked else { return present }
+    let seen = seen
+    let names = table.columnNames
+    if parked.isDeletion {
+      // An edit revives the row.
+      let isEdited = seen.map { seen in !present.hasSameStorage(as: seen) } ?? false
+      return isEdited ? overlaid(present) : nil
+    }
+    let edited = names.indices.filter { offset in
+      let value = present.values[offset]
+      return seen.map { !$0.values[offset].hasSameStorage(as: value) } ?? !isAltered(offset, value)
+    }
+    return overlaid(present).with(edited.map { names[$0] }, of: present)
   }
 
   /// True if a program wrote the row anew while the record of the space was kept beside the table.
   /// It has not seen that record.
   var isWrittenAnew: Bool {
-    guard case .absent? = shadow, case .values = row else { return false }
+    guard case .absent? = shadow, present != nil else { return false }
     return parked?.isWhole ?? false
   }
 
@@ -156,20 +192,14 @@ struct ReplicaRow {
   var unseen: (version: Record, seen: Record?)? {
     guard let version = base else { return nil }
     if isWrittenAnew { return (version, nil) }
-    guard let parked, parked.extent == .fields, parked.reason != nil,
-      case .values(let former)? = shadow
+    guard isTouched, !isUnreadable, let seen, let parked, parked.extent == .fields,
+      parked.reason != nil
     else { return nil }
-    switch row {
-    case .missing: break
-    case .unreadable: return nil
-    case .values(let values):
-      let isReplaced = values.indices.contains { offset in
-        parked.fields.layout.offset(of: table.columnNames[offset]) != nil
-          && !values[offset].hasSameStorage(as: former[offset])
-      }
-      guard isReplaced else { return nil }
+    let isReplaced = parked.fields.layout.names.contains { name in
+      table.layout.offset(of: name) != nil
+        && !(present.map { $0[name].hasSameStorage(as: seen[name]) } ?? false)
     }
-    return (version, Record(uncheckedLayout: table.layout, values: former))
+    return isReplaced || present == nil ? (version, seen) : nil
   }
 
   /// The version that local edits were made from; `nil` if there was none.
@@ -177,60 +207,26 @@ struct ReplicaRow {
     guard let unseen else { return base }
     guard let seen = unseen.seen, let parked else { return nil }
     guard let local, let present else { return seen }
-    var base = unseen.version
     // An edit may have led to the value that the space has.
-    for name in parked.fields.layout.names
-    where !local[name].hasSameStorage(as: base[name])
-      || !present[name].hasSameStorage(as: seen[name])
-    {
-      base[field: FieldName(name)] = seen[name].isNull ? nil : seen[name]
+    let others = parked.fields.layout.names.filter { name in
+      !local[name].hasSameStorage(as: unseen.version[name])
+        || !present[name].hasSameStorage(as: seen[name])
     }
-    return base
-  }
-
-  /// The record as it is; `nil` if there is none.
-  var local: Record? {
-    guard let shadow else { return base }
-    if parked?.isDeletion ?? false { return revived }
-    if parked == nil, case .values(let values) = row {
-      return Record(uncheckedLayout: table.layout, values: values)
-    }
-    switch (shadow, row) {
-    case (.absent, .missing): return base
-    case (_, .missing), (_, .unreadable): return nil
-    case (.values(let former), .values(let values)):
-      var record = overlaid(values)
-      for offset in values.indices where !values[offset].hasSameStorage(as: former[offset]) {
-        record[field: FieldName(table.layout.names[offset])] =
-          values[offset].isNull ? nil : values[offset]
-      }
-      return record
-    case (_, .values(let values)):
-      var record = overlaid(values)
-      for (offset, name) in table.layout.names.enumerated() where !isAltered(offset, values) {
-        record[field: FieldName(name)] = values[offset].isNull ? nil : values[offset]
-      }
-      return record
-    }
+    return unseen.version.with(others, of: seen)
   }
 
   /// True if the value of a column is what the column stores for a field that the table cannot hold.
-  private func isAltered(_ offset: Int, _ values: [FieldValue]) -> Bool {
+  private func isAltered(_ offset: Int, _ value: FieldValue) -> Bool {
     guard let parked, parked.extent == .fields,
       let field = parked.fields.layout.offset(of: table.columnNames[offset])
     else { return false }
-    return table.altered(parked.fields.values[field], at: offset)
-      .hasSameStorage(as: values[offset])
+    return table.altered(parked.fields.values[field], at: offset).hasSameStorage(as: value)
   }
 
   /// The fields of a record of the space that the row does not have, or did not have before it was touched;
   /// `nil` if there is no such row.
   func fieldsMissing(of record: Record) -> Record? {
-    let values: [FieldValue]
-    switch (shadow, row) {
-    case (.values(let former)?, _), (nil, .values(let former)): values = former
-    case (.absent?, _), (.unreadable?, _), (nil, .missing), (nil, .unreadable): return nil
-    }
+    guard let values = seen?.values else { return nil }
     var fields: [(name: String, value: FieldValue)] = []
     for (offset, name) in table.columnNames.enumerated()
     where !values[offset].hasSameStorage(as: record[name]) {
@@ -247,37 +243,23 @@ struct ReplicaRow {
   /// The record that the row itself is to hold, so that a version becomes the local one: the fields of the
   /// space's version that the row does not have stay out of it, unless the version changes them.
   func content(for version: Record?) -> Record? {
-    guard parked?.extent == .fields, let version, let local, var content = present else {
-      return version
-    }
-    for name in table.columnNames where !version[name].hasSameStorage(as: local[name]) {
-      content[field: FieldName(name)] = version[name].isNull ? nil : version[name]
-    }
-    return content
-  }
-
-  /// The record that the row itself has; `nil` if there is none.
-  var present: Record? {
-    guard case .values(let values) = row else { return nil }
-    return Record(uncheckedLayout: table.layout, values: values)
-  }
-
-  /// The record of a row that the space has deleted, if it was edited since: the edit revives it.
-  private var revived: Record? {
-    guard case .values(let former)? = shadow, case .values(let values) = row,
-      !values.indices.allSatisfy({ values[$0].hasSameStorage(as: former[$0]) })
-    else { return nil }
-    return overlaid(values)
+    guard parked?.extent == .fields, let version, let local, let present else { return version }
+    let changed = table.columnNames.filter { !version[$0].hasSameStorage(as: local[$0]) }
+    return present.with(changed, of: version)
   }
 
   /// A record of the table's columns, with the fields that the table cannot hold.
-  private func overlaid(_ values: [FieldValue]) -> Record {
-    var record = Record(uncheckedLayout: table.layout, values: values)
-    if let parked {
-      for (name, value) in zip(parked.fields.layout.names, parked.fields.values) {
-        record[field: FieldName(name)] = value.isNull ? nil : value
-      }
+  private func overlaid(_ record: Record) -> Record {
+    parked.map { record.with($0.fields.layout.names, of: $0.fields) } ?? record
+  }
+}
+
+extension Record {
+  /// This record with some fields of another one.
+  func with(_ names: [String], of other: Record) -> Record {
+    names.reduce(into: self) { record, name in
+      let value = other[name]
+      record[field: FieldName(name)] = value.isNull ? nil : value
     }
-    return record
   }
 }

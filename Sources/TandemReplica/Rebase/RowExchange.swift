@@ -54,7 +54,7 @@ struct RowExchange {
   }
 
   /// Ends the exchange.
-  func end() throws { try stash.drop() }
+  func end() throws { try stash.empty() }
 
   private mutating func add(_ placement: RowPlacement, isWaiting: Bool) throws {
     let others =

@@ -171,22 +171,19 @@ private struct FieldMerge {
     self.base = base
     self.local = local
     self.remote = remote
-    contested = FieldMerge.contested(base, local, remote, merging)
-    if let base, base.layout === local.layout, local.layout === remote.layout {
-      mergeInOrder(base, merging)
-      return
-    }
-    var names = remote.layout.names
-    if remote.layout !== local.layout {
+    if base.map({ $0.layout !== remote.layout }) ?? false || local.layout !== remote.layout {
+      // Versions of copies that lack columns get one layout.
+      var names = remote.layout.names
       names += local.layout.names.filter { remote.layout.offset(of: $0) == nil }
-    }
-    for name in names {
-      if let value = merged(name, base.map { $0[name] }, local[name], remote[name], merging) {
-        set(FieldName(name), value)
-      } else {
-        unresolved.append(name)
+      let layout = RecordLayout(uniqueNames: names)
+      func laidOut(_ record: Record) -> Record {
+        Record(uncheckedLayout: layout, values: names.map { record[$0] })
       }
+      self.base = base.map(laidOut)
+      (self.local, self.remote) = (laidOut(local), laidOut(remote))
     }
+    contested = FieldMerge.contested(base, local, remote, merging)
+    mergeFields(merging)
   }
 
   /// The fields of units of which both sides changed fields, and not to the same values. Counters are added up all the
@@ -207,13 +204,14 @@ private struct FieldMerge {
     return contested
   }
 
-  /// Merges versions that have one layout, without looking for fields by their names.
-  private mutating func mergeInOrder(_ base: Record, _ merging: TableMerging) {
+  private mutating func mergeFields(_ merging: TableMerging) {
     var merged: [(offset: Int, value: FieldValue)] = []
     for offset in remote.values.indices {
-      let values = (base.values[offset], local.values[offset], remote.values[offset])
+      let values = (base?.values[offset], local.values[offset], remote.values[offset])
       // Most fields are the same in all versions.
-      if values.0.hasSameStorage(as: values.2), values.1.hasSameStorage(as: values.2) { continue }
+      if values.1.hasSameStorage(as: values.2), values.0?.hasSameStorage(as: values.2) ?? true {
+        continue
+      }
       let name = remote.layout.names[offset]
       if let value = self.merged(name, values.0, values.1, values.2, merging) {
         merged.append((offset, value))
@@ -225,7 +223,7 @@ private struct FieldMerge {
     // The other versions matter only to the rule for the record.
     guard !unresolved.isEmpty else { return }
     local = local.setting(merged)
-    self.base = base.setting(merged)
+    base = base?.setting(merged)
   }
 
   /// The value of a field that merges; `nil` if it stays in conflict.
@@ -262,14 +260,6 @@ private struct FieldMerge {
     }
   }
 
-  private mutating func set(_ name: FieldName, _ value: FieldValue) {
-    let value = value.isNull ? nil : value
-    if let old = base?[name.text], !old.hasSameStorage(as: value ?? .null) {
-      base?[field: name] = value
-    }
-    if !local[name.text].hasSameStorage(as: value ?? .null) { local[field: name] = value }
-    if !remote[name.text].hasSameStorage(as: value ?? .null) { remote[field: name] = value }
-  }
 }
 
 extension Record {

@@ -27,7 +27,7 @@ extension RowPlacing {
       } else if let orphan = orphans.popLast() {
         try reviveParent(of: orphan.key, orphan.foreignKey)
       } else {
-        break
+        return try recordOverruledDeletions()
       }
     }
   }
@@ -137,11 +137,9 @@ extension RowPlacing {
     let deletions = waiting.filter { $0.result == nil }
     guard !deletions.isEmpty else { return }
     var decision = DeletionDecision(deletions, tables, schema)
-    try decision.noteReplaced(by: others)
-    try decision.revive(neededBy: others)
-    try decision.keepReferenced(by: others)
+    try decision.decide(among: others)
     _ = takeWaiting()
-    for placement in others { replaceWaiting(placement) }
+    for placement in others { wait(placement) }
     let actions = try declaredActions(for: deletions)
     for (placement, fate) in zip(deletions, decision.fates) {
       var placement = placement
@@ -172,9 +170,7 @@ extension RowPlacing {
       }
     }
     guard areDeclared else { return nil }
-    return try DeclaredActions(tables) { name in
-      schema.tables.contains { $0.name.isSameSQLName(as: name) }
-    }
+    return try DeclaredActions(tables, schema)
   }
 
   /// Makes the deletion of the space the base of a row that stays.
@@ -224,154 +220,6 @@ extension RowPlacing {
         }
         placement.isRejected = true
         try place(placement)
-      }
-    }
-  }
-}
-
-/// The decision on the rows that the space deleted, of which some are still referred to.
-struct DeletionDecision {
-  enum Fate {
-    /// It is deleted.
-    case goes
-    /// Its deletion is set aside: rows refer to it.
-    case stays
-    /// The deletion is overruled: a local edit needs the row.
-    case revived
-  }
-
-  /// The fates of the deletions, in their order.
-  private(set) var fates: [Fate]
-  private let deletions: [RowPlacement]
-  private let offsets: [SyncKey: Int]
-  private let tables: ReplicaTables
-  /// The foreign keys that refer to the tables of the deletions.
-  private let foreignKeys: [ForeignKey]
-  /// For each of them, the deletions of rows whose place another record takes.
-  private var replaced: [Set<Int>]
-
-  init(_ deletions: [RowPlacement], _ tables: ReplicaTables, _ schema: ReplicaSchema) {
-    self.deletions = deletions
-    self.tables = tables
-    fates = deletions.map { _ in .goes }
-    offsets = Dictionary(
-      deletions.enumerated().map { ($1.syncKey, $0) }, uniquingKeysWith: { first, _ in first })
-    let parents = Set(deletions.map { ObjectIdentifier($0.table) })
-    foreignKeys = schema.foreignKeys.filter { parents.contains(ObjectIdentifier($0.parent)) }
-    replaced = foreignKeys.map { _ in [] }
-  }
-
-  /// Takes note of the deleted rows whose place records that wait take.
-  mutating func noteReplaced(by others: [RowPlacement]) throws {
-    for other in others {
-      guard let record = other.result else { continue }
-      for (number, foreignKey) in foreignKeys.enumerated()
-      where foreignKey.parent === other.table {
-        for key in try tables.rows(foreignKey, replacedBy: record, other.key) {
-          if let offset = offsets[other.table.syncKey(key)] { replaced[number].insert(offset) }
-        }
-      }
-    }
-  }
-
-  /// Revives the rows that local edits need, and all that these refer to.
-  ///
-  /// - Parameter others: The records that wait. Their rows count as they are going to be.
-  mutating func revive(neededBy others: [RowPlacement]) throws {
-    for other in others where other.hasEdits {
-      try keepParents(of: other.table, other.key, other.result, besides: other.remote, .revived)
-    }
-    let waiting = Set(others.map(\.syncKey))
-    for child in children {
-      try tables.forEachTouchedRow(child, .present) { key, row in
-        let syncKey = child.syncKey(key)
-        if !waiting.contains(syncKey), offsets[syncKey] == nil {
-          try keepParents(of: child, key, row.local, besides: row.base, .revived)
-        }
-        return true
-      }
-    }
-  }
-
-  /// Keeps the rows that others refer to, and all that these refer to.
-  ///
-  /// - Parameter others: The records that wait. Their rows count as they are going to be.
-  mutating func keepReferenced(by others: [RowPlacement]) throws {
-    for other in others {
-      try keepParents(of: other.table, other.key, other.result, besides: nil, .stays)
-    }
-    let waiting = Set(others.map(\.syncKey))
-    for (number, foreignKey) in foreignKeys.enumerated()
-    // Rows of other tables follow by their action.
-    where foreignKey.attachedChild != nil || foreignKey.action == nil {
-      let parents = deletions.indices.filter { offset in
-        fates[offset] == .goes && deletions[offset].table === foreignKey.parent
-          && deletions[offset].row.present != nil && !replaced[number].contains(offset)
-      }
-      guard !parents.isEmpty else { continue }
-      var referenced: Set<Int> = []
-      try tables.forEachReference(
-        foreignKey, to: parents.map { ($0, deletions[$0].key) }
-      ) { offset, key in
-        if let child = foreignKey.attachedChild, let key {
-          let syncKey = child.syncKey(key)
-          guard !waiting.contains(syncKey), offsets[syncKey].map({ fates[$0] != .goes }) ?? true
-          else { return }
-        }
-        referenced.insert(offset)
-      }
-      // With one of them, all that it refers to stay, of whichever table.
-      for offset in referenced.sorted() { try keep(offset, .stays) }
-    }
-  }
-
-  /// The tables with rows that may refer to the deleted ones.
-  private var children: [ReplicaTable] {
-    var children: [ReplicaTable] = []
-    for foreignKey in foreignKeys {
-      guard let child = foreignKey.attachedChild, !children.contains(where: { $0 === child }) else {
-        continue
-      }
-      children.append(child)
-    }
-    return children
-  }
-
-  /// Keeps the deleted rows that a record refers to.
-  ///
-  /// - Parameter former: A version whose references do not count.
-  private mutating func keepParents(
-    of child: ReplicaTable, _ key: [FieldValue], _ record: Record?, besides former: Record?,
-    _ fate: Fate
-  ) throws {
-    guard let record else { return }
-    for (number, foreignKey) in foreignKeys.enumerated() where foreignKey.attachedChild === child {
-      if let former, foreignKey.hasSameReference(record, former, key) { continue }
-      for offset in try parents(number, of: record, key) { try keep(offset, fate) }
-    }
-  }
-
-  /// The deletions of the rows that a record refers to, without those that are replaced.
-  private func parents(
-    _ number: Int, of record: Record, _ key: [FieldValue]
-  ) throws -> [Int] {
-    let foreignKey = foreignKeys[number]
-    return try tables.parents(foreignKey, of: record, key).compactMap {
-      offsets[foreignKey.parent.syncKey($0)]
-    }.filter { !replaced[number].contains($0) }
-  }
-
-  /// Keeps a deleted row, and all that it refers to.
-  private mutating func keep(_ offset: Int, _ fate: Fate) throws {
-    var queue = [offset]
-    while let offset = queue.popLast() {
-      guard fates[offset] == .goes || fates[offset] == .stays && fate == .revived else { continue }
-      fates[offset] = fate
-      let placement = deletions[offset]
-      guard let record = placement.row.present else { continue }
-      for (number, foreignKey) in foreignKeys.enumerated()
-      where foreignKey.attachedChild === placement.table {
-        queue += try parents(number, of: record, placement.key)
       }
     }
   }

@@ -16,9 +16,8 @@ extension RowPlacing {
     guard let record else { return }
     for foreignKey in schema.foreignKeys(of: table) {
       if let former, foreignKey.hasSameReference(record, former, key) { continue }
-      if foreignKey.reference(of: record, key) != nil,
-        try hasDeletions(of: foreignKey.parent),
-        try tables.parents(foreignKey, of: record, key).isEmpty
+      if let values = foreignKey.reference(of: record, key),
+        try deletedParent(foreignKey, values) != nil
       {
         orphans.append((foreignKey, key))
       }
@@ -53,32 +52,21 @@ extension RowPlacing {
     try place(placement)
   }
 
-  /// The deletions that were overruled, with the rows that are still or again here: those of the space because
-  /// local edits need the rows, and those of local edits because rows of the space refer to them.
-  func overruledDeletions() throws -> [(
-    key: SyncKey, conflict: MergeConflict<Record>, resolution: MergeResolution<Record>
-  )] {
-    func present(_ placements: [RowPlacement]) throws -> [(SyncKey, Record)] {
-      try placements.compactMap { placement in
+  /// Records the deletions that were overruled, if the rows are still or again here: those of the space because local
+  /// edits need the rows, and those of local edits because rows of the space refer to them.
+  mutating func recordOverruledDeletions() throws {
+    for (placements, isOfSpace) in [(kept, true), (revived, false)] {
+      for placement in placements {
         guard let record = placement.result,
           case .values = try tables.row(placement.table, placement.key).row
-        else { return nil }
-        return (placement.syncKey, record)
+        else { continue }
+        let versions: MergeConflict<Record> =
+          isOfSpace
+          ? .editDelete(base: record, local: record) : .deleteEdit(base: record, remote: record)
+        try tables.record(versions, isOfSpace ? .local : .remote, placement.syncKey)
+        overruledCount += 1
       }
     }
-    return try present(kept).map { ($0, .editDelete(base: $1, local: $1), .local) }
-      + present(revived).map { ($0, .deleteEdit(base: $1, remote: $1), .remote) }
-  }
-
-  private mutating func hasDeletions(of table: ReplicaTable) throws -> Bool {
-    if let isKnown = knownDeletions[ObjectIdentifier(table)] { return isKnown }
-    var isFound = false
-    try tables.forEachTouchedRow(table, .missing) { _, _ in
-      isFound = true
-      return false
-    }
-    knownDeletions[ObjectIdentifier(table)] = isFound
-    return isFound
   }
 
   /// The key of the deleted row that had these values.
@@ -96,7 +84,7 @@ extension RowPlacing {
 /// the parent do.
 struct DeletedParents {
   private let foreignKey: ForeignKey
-  private let collations: [String]
+  private let collations: [ComparedColumn.Collation]
   private var keys: [[FieldValue]: [FieldValue]] = [:]
 
   /// - Complexity: O(*n*) in the number of deleted rows, in time and memory.
@@ -105,7 +93,7 @@ struct DeletedParents {
     let parent = foreignKey.parent
     collations = foreignKey.columns.map { column in
       let origin = ColumnOrigin(table: parent.name, column: column.parent)
-      return (tables.connection.collation(of: origin) ?? "BINARY").uppercased()
+      return tables.connection.collation(of: origin).flatMap { .init(name: $0) } ?? .binary
     }
     try tables.forEachTouchedRow(parent, .missing) { key, row in
       if let base = row.base { add(base, key) }
@@ -115,28 +103,20 @@ struct DeletedParents {
 
   private mutating func add(_ record: Record, _ key: [FieldValue]) {
     guard let values = foreignKey.values(of: record, key) else { return }
-    keys[zip(values, collations).map(Self.comparable)] = key
+    keys[comparable(values)] = key
   }
 
   /// The key of the row that these values of a child refer to.
   func key(of values: [FieldValue]) -> [FieldValue]? {
+    if keys.isEmpty { return nil }
     let parent = foreignKey.parent
     let stored = zip(values, foreignKey.columns).map { value, column in
       parent.stored(value, inColumn: column.parent) ?? value
     }
-    return keys[zip(stored, collations).map(Self.comparable)]
+    return keys[comparable(stored)]
   }
 
-  /// A value that is equal for all values that a collation takes for equal.
-  private static func comparable(_ value: FieldValue, _ collation: String) -> FieldValue {
-    guard case .text(let text) = value else { return value }
-    switch collation {
-    case "NOCASE":
-      return .text(String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self))
-    case "RTRIM":
-      let end = text.utf8.lastIndex { $0 != UInt8(ascii: " ") }
-      return .text(end.map { String(text[...$0]) } ?? "")
-    default: return value
-    }
+  private func comparable(_ values: [FieldValue]) -> [FieldValue] {
+    zip(values, collations).map { $0.canonical($1) }
   }
 }

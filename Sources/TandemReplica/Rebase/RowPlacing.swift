@@ -47,16 +47,16 @@ struct RowPlacing {
   var removed: [RowPlacement] = []
   /// The rows that the space deleted and that stay, because local edits need them.
   var kept: [RowPlacement] = []
-  /// The rows that refer to no row, of which local edits may have deleted the one that they refer to.
+  /// The rows that may refer to a row which local edits have deleted.
   var orphans: [(foreignKey: ForeignKey, key: [FieldValue])] = []
   /// The rows that local edits deleted and that are back, because rows of the space refer to them.
   var revived: [RowPlacement] = []
-  /// For each table that was looked at, whether local edits have deleted rows of it.
-  var knownDeletions: [ObjectIdentifier: Bool] = [:]
   /// For the numbers of foreign keys, the deleted rows that they may refer to.
   var deletedParents: [Int: DeletedParents] = [:]
   /// The number of rows that were written.
   private(set) var writtenCount = 0
+  /// The number of deletions that were overruled and recorded.
+  var overruledCount = 0
   /// The number of local edits that were noted in `tandem_kept`.
   private(set) var rejectedCount = 0
   /// Those of them that are rows which the space never had.
@@ -82,15 +82,14 @@ struct RowPlacing {
     waitingOffsets[key].map { waiting[$0] }
   }
 
-  /// Replaces the placement of a record that waits, as when the record comes a second time.
-  mutating func replaceWaiting(_ placement: RowPlacement) {
-    guard let offset = waitingOffsets[placement.syncKey] else { return wait(placement) }
-    waiting[offset] = placement
-  }
-
+  /// Lets a record wait, in the place of the one that came before if it comes a second time.
   mutating func wait(_ placement: RowPlacement) {
-    waitingOffsets[placement.syncKey] = waiting.count
-    waiting.append(placement)
+    if let offset = waitingOffsets[placement.syncKey] {
+      waiting[offset] = placement
+    } else {
+      waitingOffsets[placement.syncKey] = waiting.count
+      waiting.append(placement)
+    }
   }
 
   /// True if the space has deleted a row that others may refer to.

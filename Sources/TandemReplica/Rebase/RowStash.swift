@@ -4,8 +4,8 @@ internal import TandemSQLite
 /// A temporary table for rows that are out of their table for the time being, with all their columns: those that are
 /// not synchronized too, and the rowid, to which others may refer.
 struct RowStash {
-  private static let name = "tandem_stash"
-
+  /// The name of the temporary table. Its columns have no types, so tables with as many columns share it.
+  private let name: String
   private let table: ReplicaTable
   private let tables: ReplicaTables
   /// The stored columns that are not synchronized, and the rowid if it is not the key.
@@ -29,22 +29,23 @@ struct RowStash {
     }
     let (next, isTooGreat) = max(0, (last ?? 0) ?? 0).addingReportingOverflow(1)
     firstNewRowid = isTooGreat ? nil : next
-    let places = (0..<(synchronized.count + others.count)).map { ", c\($0)" }.joined()
-    try connection.execute(
-      "CREATE TEMP TABLE \(RowStash.name) (place INTEGER PRIMARY KEY\(places))")
+    let count = synchronized.count + others.count
+    name = "temp.tandem_stash_\(count)"
+    let places = (0..<count).map { ", c\($0)" }.joined()
+    try tables.run("CREATE TABLE IF NOT EXISTS \(name) (place INTEGER PRIMARY KEY\(places))", [])
   }
 
-  /// Removes the temporary table.
-  func drop() throws { try tables.connection.execute("DROP TABLE temp.\(RowStash.name)") }
+  /// Empties the temporary table. If it were dropped, SQLite would compile all statements again.
+  func empty() throws { try tables.run("DELETE FROM \(name)", []) }
 
   private var names: [String] { table.keyNames + table.columnNames + others }
 
   /// Takes a row out of its table, into the place of a number. The place is empty if there is no row.
   func takeOut(_ key: [FieldValue], to place: Int) throws {
-    try tables.run("DELETE FROM temp.\(RowStash.name) WHERE place = ?", [.integer(Int64(place))])
+    try tables.run("DELETE FROM \(name) WHERE place = ?", [.integer(Int64(place))])
     try tables.run(
       """
-      INSERT INTO temp.\(RowStash.name)
+      INSERT INTO \(name)
       SELECT ?\(key.count + 1), \(names.sqlList) FROM main.\(table.name.sqlQuoted) WHERE \(table.hasKey)
       """, key + [.integer(Int64(place))])
     try tables.run(table.statements.delete, key)
@@ -56,7 +57,7 @@ struct RowStash {
     try tables.run(
       """
       INSERT OR ABORT INTO main.\(table.name.sqlQuoted) (\(names.sqlList))
-      SELECT \(places) FROM temp.\(RowStash.name) WHERE place = ?
+      SELECT \(places) FROM \(name) WHERE place = ?
       """, [.integer(Int64(place))])
   }
 
@@ -77,7 +78,7 @@ struct RowStash {
     if isKept {
       marks += others.indices.map { "c\(columns.count + $0)" }
       columns += others
-      source = " FROM temp.\(RowStash.name) WHERE place = ?"
+      source = " FROM \(name) WHERE place = ?"
       values.append(.integer(Int64(place)))
     } else if let rowidName {
       let rowid = firstNewRowid?.addingReportingOverflow(Int64(place))

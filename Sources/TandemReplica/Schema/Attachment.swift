@@ -138,15 +138,8 @@ extension ReplicaTables {
       let shadow = try TableShadow(
         table: declaration.name, columns: declaration.columns, in: connection)
       try connection.keep(shadow)
-      let table = try ReplicaTable(declaration, in: connection)
-      try connection.execute(shadow.creation(of: table.asideName))
-      let names = table.keyNames
-      let isKnown = names.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
-      try connection.execute(
-        """
-        INSERT INTO \(shadow.name.sqlQuoted) (\((names + [TableShadow.existed]).sqlList))
-        SELECT \(names.sqlList), 0 FROM \(table.name.sqlQuoted) WHERE \(isKnown)
-        """)
+      try connection.execute(shadow.creation(of: ReplicaTable.asideName(declaration.name)))
+      try connection.noteNewRows(of: shadow)
     }
     forgetSchema()
   }

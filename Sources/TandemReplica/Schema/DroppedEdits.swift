@@ -22,25 +22,12 @@ private struct DroppedEdit {
   }
 }
 
-/// The statements on the edits of dropped columns of a table, in which a key identifies a row.
-private struct DroppedEditStatements {
-  let table: String
-  let condition: String
-  private let column = TableShadow.droppedColumn
-  private let former = TableShadow.droppedFormer
-
-  init(_ table: ReplicaTable) {
-    self.table = TableShadow.droppedName(table.name).sqlQuoted
-    condition = table.keyNames.map { "\($0.sqlQuoted) = ?" }.joined(separator: " AND ")
-  }
-
-  var edits: String {
-    "SELECT \(column), \(former), \(TableShadow.droppedValue) FROM \(table) WHERE \(condition)"
-  }
-  var forget: String { "DELETE FROM \(table) WHERE \(condition) AND \(column) = ?" }
-  /// The first parameter is the value.
-  var setFormer: String {
-    "UPDATE \(table) SET \(former) = ? WHERE \(condition) AND \(column) = ?"
+extension ReplicaTable {
+  /// The table of the edits of dropped columns, in SQL.
+  fileprivate var droppedEdits: String { TableShadow.droppedName(name).sqlQuoted }
+  /// The condition that an edit is of a column in a row. The parameters are the key and the name of the column.
+  fileprivate var isDroppedEdit: String {
+    "\(keyNames.sqlEquality) AND \(TableShadow.droppedColumn) = ?"
   }
 }
 
@@ -48,38 +35,29 @@ extension ReplicaTables {
   /// True if columns that were dropped have edits that were not sent.
   func hasDroppedEdits(_ table: ReplicaTable) throws -> Bool {
     guard table.mayHaveDroppedEdits else { return false }
-    return try !rows("SELECT 1 FROM \(DroppedEditStatements(table).table) LIMIT 1").isEmpty
+    return try !rows("SELECT 1 FROM \(table.droppedEdits) LIMIT 1").isEmpty
   }
 
   /// Makes the rows with edits of dropped columns touched, so that the next commit contains them.
   ///
   /// If the table has such a column again, the edit is written into the row. If the space has deleted
   /// the record, the edit is kept as a conflict.
-  ///
-  /// - Parameter version: The version of the base.
-  func touchDroppedEdits(of table: ReplicaTable, version: Int) throws {
+  func touchDroppedEdits(of table: ReplicaTable) throws {
     guard try hasDroppedEdits(table) else { return }
-    let statements = DroppedEditStatements(table)
     let keys = table.keyNames.sqlList
-    for key in try rows("SELECT DISTINCT \(keys) FROM \(statements.table)") {
+    for key in try rows("SELECT DISTINCT \(keys) FROM \(table.droppedEdits)") {
       let row = try row(table, key)
       if row.row.isMissing, row.shadow == nil {
-        try recordLost(try droppedEdits(of: table, key), table, key, version)
+        try recordLost(try droppedEdits(of: table, key), table, key)
         continue
       }
       for edit in try droppedEdits(of: table, key) {
         guard let offset = table.layout.offset(of: edit.name.text) else { continue }
-        try writeAgain(edit, at: offset, over: row, key, version)
+        try writeAgain(edit, at: offset, over: row, key)
       }
     }
-    let names = (table.keyNames + table.columnNames).sqlList
-    try run(
-      """
-      INSERT INTO \(table.shadow.name.sqlQuoted) (\(names), \(TableShadow.existed))
-      SELECT \(names), 1 FROM \(table.name.sqlQuoted) AS t WHERE EXISTS (
-        SELECT 1 FROM \(statements.table) AS s WHERE \(table.declaration.sameKey("t", "s")))
-      ON CONFLICT DO NOTHING
-      """, [])
+    let isSame = table.declaration.sameKey("t", "s")
+    try touch(table, where: "EXISTS (SELECT 1 FROM \(table.droppedEdits) AS s WHERE \(isSame))")
   }
 
   /// The record of a row that is about to be sent, with the edits of columns that were dropped.
@@ -87,7 +65,7 @@ extension ReplicaTables {
   /// If the space has changed such a field too, the policy of the field decides. Without one, the
   /// version of the space stays, and the edit is kept as a conflict.
   func addingDroppedEdits(
-    to row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging, version: Int
+    to row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging
   ) throws -> Record? {
     let table = row.table
     let edits = try table.mayHaveDroppedEdits ? droppedEdits(of: table, key) : []
@@ -112,7 +90,7 @@ extension ReplicaTables {
       let isOpen = conflict.resolution.isUnresolved
       try record(
         conflict.versions, isOpen ? .remote : conflict.resolution, table.syncKey(key),
-        fields: conflict.fields, version: version)
+        fields: conflict.fields)
     }
     for edit in edits {
       let value = merge.result?[edit.name.text] ?? .null
@@ -155,23 +133,32 @@ extension ReplicaTables {
   private func droppedEdits(
     of table: ReplicaTable, _ key: [FieldValue]
   ) throws -> [DroppedEdit] {
-    try rows(DroppedEditStatements(table).edits, key).compactMap(DroppedEdit.init)
+    try rows(
+      """
+      SELECT \(TableShadow.droppedColumn), \(TableShadow.droppedFormer), \(TableShadow.droppedValue)
+      FROM \(table.droppedEdits) WHERE \(table.keyNames.sqlEquality)
+      """, key
+    ).compactMap(DroppedEdit.init)
   }
 
   private func forget(_ edit: DroppedEdit, _ table: ReplicaTable, _ key: [FieldValue]) throws {
-    try run(DroppedEditStatements(table).forget, key + [.text(edit.name.text)])
+    try run(
+      "DELETE FROM \(table.droppedEdits) WHERE \(table.isDroppedEdit)",
+      key + [.text(edit.name.text)])
   }
 
   private func setFormer(
     _ value: FieldValue, of edit: DroppedEdit, _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
-    try run(DroppedEditStatements(table).setFormer, [value] + key + [.text(edit.name.text)])
+    try run(
+      "UPDATE \(table.droppedEdits) SET \(TableShadow.droppedFormer) = ? WHERE \(table.isDroppedEdit)",
+      [value] + key + [.text(edit.name.text)])
   }
 
   /// Writes an edit into the row, whose table has the column again. If the row has another value than
   /// the edit was made from, or the table does not accept it, the edit is kept as a conflict.
   private func writeAgain(
-    _ edit: DroppedEdit, at offset: Int, over row: ReplicaRow, _ key: [FieldValue], _ version: Int
+    _ edit: DroppedEdit, at offset: Int, over row: ReplicaRow, _ key: [FieldValue]
   ) throws {
     let table = row.table
     try forget(edit, table, key)
@@ -192,12 +179,12 @@ extension ReplicaTables {
     edit.write(edit.value, to: &edited)
     try record(
       .editEdit(base: former, local: edited, remote: present), .remote, table.syncKey(key),
-      fields: [edit.name.text], version: version)
+      fields: [edit.name.text])
   }
 
   /// Keeps the edits of a record that the space has deleted as a conflict.
   private func recordLost(
-    _ edits: [DroppedEdit], _ table: ReplicaTable, _ key: [FieldValue], _ version: Int
+    _ edits: [DroppedEdit], _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
     let none = Record(uncheckedLayout: RecordLayout(uniqueNames: []), values: [])
     var (former, edited) = (none, none)
@@ -207,6 +194,6 @@ extension ReplicaTables {
       try forget(edit, table, key)
     }
     try record(
-      .editDelete(base: former, local: edited), .remote, table.syncKey(key), version: version)
+      .editDelete(base: former, local: edited), .remote, table.syncKey(key))
   }
 }

@@ -63,6 +63,12 @@ struct ForeignKey: Sendable {
     }
   }
 
+  /// True if a row of the child refers to its parent by a local edit.
+  func isEdited(in row: ReplicaRow, _ key: [FieldValue]) -> Bool {
+    guard row.isTouched, let local = row.local else { return false }
+    return row.base.map { !hasSameReference(local, $0, key) } ?? true
+  }
+
   /// The key of the parent that a record of the child refers to; `nil` if there is none, or if the columns are not
   /// the primary key.
   func parentKey(of record: Record, _ key: [FieldValue]) -> [FieldValue]? {
@@ -102,49 +108,56 @@ extension ReplicaTable {
   }
 }
 
-extension DatabaseConnection {
-  /// The foreign keys that refer to synchronized tables, those of all other tables included.
-  ///
-  /// - Returns: Also true if any table of the file has a foreign key.
-  func foreignKeys(
-    to tables: [ReplicaTable]
-  ) throws(DatabaseError) -> (found: [ForeignKey], hasAny: Bool) {
-    let listing = try prepare(
+/// A foreign key of any table of a file, as SQLite lists it.
+struct ListedForeignKey {
+  let child: String
+  let parent: String
+  /// The columns of the child, and those of the parent that they refer to.
+  fileprivate(set) var columns: [(child: String, parent: String)] = []
+  let action: ForeignKey.Action?
+
+  /// All foreign keys of a file, in the order of tables.
+  static func all(in connection: DatabaseConnection) throws(DatabaseError) -> [ListedForeignKey] {
+    let rows = try connection.rows(
       """
-      SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete
+      SELECT t.name, f."table", f.on_delete, f."from", coalesce(f."to", (
+          SELECT p.name FROM pragma_table_info(f."table") AS p WHERE p.pk = f.seq + 1)), f.seq
       FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f
       WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq
       """)
+    var found: [ListedForeignKey] = []
+    for row in rows {
+      let texts = row.map { $0.textValue ?? "" }
+      if row[5] == 0 {
+        found.append(
+          ListedForeignKey(
+            child: texts[0], parent: texts[1], action: ForeignKey.Action(rawValue: texts[2])))
+      }
+      found[found.count - 1].columns.append((texts[3], texts[4]))
+    }
+    return found
+  }
+}
+
+extension ForeignKey {
+  /// A foreign key; `nil` if it refers to a table that is not synchronized.
+  init?(_ listed: ListedForeignKey, number: Int, among tables: [ReplicaTable]) {
     func table(_ name: String) -> ReplicaTable? {
       tables.first { $0.name.isSameSQLName(as: name) }
     }
-    var found: [ForeignKey] = []
-    var hasAny = false
-    var last: (child: String, id: FieldValue)?
-    while try listing.step() {
-      hasAny = true
-      let row = try listing.values()
-      guard case .text(let child) = row[0], case .text(let name) = row[2],
-        case .text(let column) = row[3], let parent = table(name)
-      else { continue }
-      var columns: [(child: String, parent: String)] = []
-      if let last, last.child == child, last.id == row[1], let former = found.popLast() {
-        columns = former.columns
-      }
-      last = (child, row[1])
-      if case .text(let to) = row[4] {
-        columns.append((column, to))
-      } else if columns.count < parent.keyNames.count {
-        columns.append((column, parent.keyNames[columns.count]))
-      }
-      found.append(
-        ForeignKey(
-          number: found.count, child: child, attachedChild: table(child), parent: parent,
-          columns: columns,
-          action: row[5].textValue.flatMap { ForeignKey.Action(rawValue: $0) }))
-    }
-    return (found, hasAny)
+    guard let parent = table(listed.parent) else { return nil }
+    self.init(
+      number: number, child: listed.child, attachedChild: table(listed.child), parent: parent,
+      columns: listed.columns, action: listed.action)
   }
+
+  var childNames: [String] { columns.map(\.child) }
+  var parentNames: [String] { columns.map(\.parent) }
+}
+
+extension [String] {
+  /// The condition that these columns have given values, which are the parameters in order.
+  var sqlEquality: String { map { "\($0.sqlQuoted) = ?" }.joined(separator: " AND ") }
 }
 
 extension ReplicaTables {
@@ -188,10 +201,15 @@ extension ReplicaTables {
   /// The keys of the rows of a synchronized table that refer to the given values.
   func references(_ foreignKey: ForeignKey, to values: [FieldValue]) throws -> [[FieldValue]] {
     guard let child = foreignKey.attachedChild else { return [] }
-    let condition = foreignKey.columns.map { "\($0.child.sqlQuoted) = ?" }
-      .joined(separator: " AND ")
-    return try readableRows(
-      "SELECT \(child.keyNames.sqlList) FROM main.\(child.name.sqlQuoted) WHERE \(condition)",
+    return try keys(of: child.declaration, where: foreignKey.childNames.sqlEquality, values)
+  }
+
+  /// The keys of the rows of a table that a condition selects, without those that no message can name.
+  func keys(
+    of table: SpaceTable, where condition: String, _ values: [FieldValue]
+  ) throws -> [[FieldValue]] {
+    try readableRows(
+      "SELECT \(table.keyColumns.sqlList) FROM main.\(table.name.sqlQuoted) WHERE \(condition)",
       values
     ).filter { !$0.contains(where: \.isNull) }
   }
@@ -221,13 +239,8 @@ extension ReplicaTables {
     _ foreignKey: ForeignKey, with values: [FieldValue]
   ) throws -> [[FieldValue]] {
     guard !values.contains(where: \.isNull) else { return [] }
-    let parent = foreignKey.parent
-    let condition = foreignKey.columns.map { "\($0.parent.sqlQuoted) = ?" }
-      .joined(separator: " AND ")
-    return try readableRows(
-      "SELECT \(parent.keyNames.sqlList) FROM main.\(parent.name.sqlQuoted) WHERE \(condition)",
-      values
-    ).filter { !$0.contains(where: \.isNull) }
+    return try keys(
+      of: foreignKey.parent.declaration, where: foreignKey.parentNames.sqlEquality, values)
   }
 }
 

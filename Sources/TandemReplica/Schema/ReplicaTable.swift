@@ -331,12 +331,16 @@ package struct ReplicaSchema: Sendable {
   let foreignKeys: [ForeignKey]
   private let keysOfChild: [ObjectIdentifier: [ForeignKey]]
   private let keysToParent: [ObjectIdentifier: [ForeignKey]]
-  /// True if any table of the file has a foreign key.
-  let hasForeignKeys: Bool
+  /// All foreign keys of the file.
+  let listedKeys: [ListedForeignKey]
 
   init(_ declarations: [SpaceTable], in connection: DatabaseConnection) throws {
-    tables = try declarations.map { try ReplicaTable($0, in: connection) }
-    (foreignKeys, hasForeignKeys) = try connection.foreignKeys(to: tables)
+    let attached = try declarations.map { try ReplicaTable($0, in: connection) }
+    tables = attached
+    listedKeys = try ListedForeignKey.all(in: connection)
+    foreignKeys = listedKeys.enumerated().compactMap {
+      ForeignKey($1, number: $0, among: attached)
+    }
     parentsFirst = ReplicaSchema.parentsFirst(tables, foreignKeys)
     keysToParent = Dictionary(grouping: foreignKeys) { ObjectIdentifier($0.parent) }
     keysOfChild = Dictionary(grouping: foreignKeys.filter { $0.attachedChild != nil }) {

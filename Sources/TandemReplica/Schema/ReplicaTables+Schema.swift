@@ -27,7 +27,7 @@ extension ReplicaTables {
     var declarations: [SpaceTable] { schema.tables.map(\.declaration) }
 
     /// True if any table of the file has a foreign key.
-    var hasForeignKeys: Bool { schema.hasForeignKeys }
+    var hasForeignKeys: Bool { !schema.listedKeys.isEmpty }
   }
 
   /// The synchronized tables as they are now, after all changes of the schema were taken over.

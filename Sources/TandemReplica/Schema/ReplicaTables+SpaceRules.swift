@@ -41,14 +41,19 @@ extension ReplicaTables {
           && table.declaration.constraints?.contains(entry.constraint) == true
       }
       guard isUnclaimed ?? false else { continue }
-      let names = (table.keyNames + table.columnNames).sqlList
       let hasKey = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
-      try run(
-        """
-        INSERT INTO \(table.shadow.name.sqlQuoted) (\(names), \(TableShadow.existed))
-        SELECT \(names), 1 FROM \(table.name.sqlQuoted) WHERE \(hasKey) ON CONFLICT DO NOTHING
-        """, [])
+      try touch(table, where: hasKey)
     }
+  }
+
+  /// Makes rows `t` that a condition selects rows that may have changed: the next commit looks at them.
+  func touch(_ table: ReplicaTable, where condition: String) throws {
+    let names = (table.keyNames + table.columnNames).sqlList
+    try run(
+      """
+      INSERT INTO \(table.shadow.name.sqlQuoted) (\(names), \(TableShadow.existed))
+      SELECT \(names), 1 FROM \(table.name.sqlQuoted) AS t WHERE \(condition) ON CONFLICT DO NOTHING
+      """, [])
   }
 
   /// Those of the tables of the space that are attached; `nil` if they are as the file knows them.

@@ -81,11 +81,11 @@ extension ReplicaTables {
     }
     var draft = empty
     try readingRows {
-      try reviveNeeded(schema, base)
-      for table in schema.tables { try touchDroppedEdits(of: table, version: base.version) }
+      try reviveNeeded(schema)
+      for table in schema.tables { try touchDroppedEdits(of: table) }
       do {
         try connection.savepoint {
-          let rests = try freezeByTable(schema, merging, base, into: &draft)
+          let rests = try freezeByTable(schema, merging, into: &draft)
           // Rows that refer to one which stays have to stay too.
           let areNeeded = schema.foreignKeys.contains {
             $0.attachedChild != nil && rests.contains($0.parent.name)
@@ -93,7 +93,7 @@ extension ReplicaTables {
           if draft.isClosed && schema.hasCycles || areNeeded { throw RowOrder.Needed() }
         }
       } catch is RowOrder.Needed {
-        draft = try RowOrder.freeze(schema, merging, base, empty, in: self)
+        draft = try RowOrder.freeze(schema, merging, empty, in: self)
       }
     }
     try pruneNotes()
@@ -105,25 +105,24 @@ extension ReplicaTables {
 
   /// - Returns: The names of the tables with rows that cannot be sent.
   private func freezeByTable(
-    _ schema: ReplicaSchema, _ merging: ReplicaMerging, _ base: SpaceRevision,
-    into draft: inout CommitDraft
+    _ schema: ReplicaSchema, _ merging: ReplicaMerging, into draft: inout CommitDraft
   ) throws -> Set<String> {
     var rests: Set<String> = []
     for table in schema.parentsFirst where !draft.isClosed {
       let isGapless = try freeze(
-        table, .present, merging.merging(of: table.name), base, into: &draft)
+        table, .present, merging.merging(of: table.name), into: &draft)
       if !isGapless { rests.insert(table.name) }
     }
     for table in schema.parentsFirst.reversed() where !draft.isClosed {
       try freeze(
-        table, .missing, merging.merging(of: table.name), base,
+        table, .missing, merging.merging(of: table.name),
         isGapless: !rests.contains(table.name), into: &draft)
     }
     return rests
   }
 
   /// Revives rows that the space deleted and that are still here, if local edits refer to them.
-  private func reviveNeeded(_ schema: ReplicaSchema, _ base: SpaceRevision) throws {
+  private func reviveNeeded(_ schema: ReplicaSchema) throws {
     var deletions: [RowPlacement] = []
     for key in try parkedKeys("is_whole = \(ParkedFields.Extent.deletion.rawValue)") {
       guard let table = schema.table(named: key.table) else { continue }
@@ -135,7 +134,7 @@ extension ReplicaTables {
     }
     guard !deletions.isEmpty else { return }
     var decision = DeletionDecision(deletions, self, schema)
-    try decision.revive(neededBy: [])
+    try decision.decide()
     for (deletion, fate) in zip(deletions, decision.fates) where fate == .revived {
       guard let record = deletion.row.present else { continue }
       try setShadow(.absent, deletion.table, deletion.key)
@@ -145,7 +144,7 @@ extension ReplicaTables {
           $0.layout.names.isEmpty ? nil : ParkedFields(fields: $0, extent: .fields)
         }, deletion.syncKey)
       try self.record(
-        .editDelete(base: record, local: record), .local, deletion.syncKey, version: base.version)
+        .editDelete(base: record, local: record), .local, deletion.syncKey)
     }
   }
 
@@ -158,13 +157,13 @@ extension ReplicaTables {
   @discardableResult
   func freeze(
     _ table: ReplicaTable, _ presence: RowPresence, _ merging: TableMerging,
-    _ base: SpaceRevision, isGapless: Bool = true, into draft: inout CommitDraft
+    isGapless: Bool = true, into draft: inout CommitDraft
   ) throws -> Bool {
     var frozen: [[FieldValue]] = []
     var isGapless = isGapless
     var unchanged: [[FieldValue]] = []
     let hasUnreadable = try forEachTouchedRow(table, presence) { key, row in
-      switch try add(row, key, merging, base, to: &draft) {
+      switch try add(row, key, merging, to: &draft) {
       case .frozen: frozen.append(key)
       case .unchanged: unchanged.append(key)
       case .stays: isGapless = false
@@ -207,11 +206,11 @@ extension ReplicaTables {
   ///
   /// - Parameter first: The record to insert first, in place of that of the row.
   func add(
-    _ row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging, _ base: SpaceRevision,
+    _ row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging,
     inserting first: Record? = nil, to draft: inout CommitDraft
   ) throws -> RowFate {
     let syncKey = row.table.syncKey(key)
-    guard var change = try sendableChange(of: row, key, merging, base) else { return .stays }
+    guard var change = try sendableChange(of: row, key, merging) else { return .stays }
     if let first {
       change.verbs = [.insert(first.completed(by: defaults[row.table.name]).withoutNulls)]
     }
@@ -222,7 +221,7 @@ extension ReplicaTables {
       change.verbs = [.update([:])]
     }
     guard !change.verbs.isEmpty else {
-      try change.conflict.map { try record($0, syncKey, base) }
+      try change.conflict.map { try record($0, syncKey) }
       if row.unseen != nil {
         if row.row.isMissing {
           try parkDeleted(row, syncKey)
@@ -246,7 +245,7 @@ extension ReplicaTables {
       return .stays
     case .full: return .full
     case .added:
-      try change.conflict.map { try record($0, syncKey, base) }
+      try change.conflict.map { try record($0, syncKey) }
       return .frozen
     }
   }
@@ -263,14 +262,14 @@ extension ReplicaTables {
 
   /// The change of a row; `nil` if no message can hold it, which is noted.
   private func sendableChange(
-    of row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging, _ base: SpaceRevision
+    of row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging
   ) throws -> SendableChange? {
     let syncKey = row.table.syncKey(key)
     guard !row.isUnreadable else {
       try noteRow(syncKey, "a text is not UTF-8; store it as a blob, or repair it")
       return nil
     }
-    var local = try addingDroppedEdits(to: row, key, merging, version: base.version)
+    var local = try addingDroppedEdits(to: row, key, merging)
     var conflict: RowMerge.Conflict?
     if let unseen = row.unseen {
       // The space's version cannot be in the row, so a conflict cannot leave it there and stay open.
@@ -292,13 +291,6 @@ extension ReplicaTables {
       return nil
     }
     return SendableChange(verbs: verbs, result: local, conflict: conflict)
-  }
-
-  private func record(
-    _ conflict: RowMerge.Conflict, _ key: SyncKey, _ base: SpaceRevision
-  ) throws {
-    try record(
-      conflict.versions, conflict.resolution, key, fields: conflict.fields, version: base.version)
   }
 
   /// Keeps the version of the space beside the table whose row was deleted before it could have it.

@@ -276,15 +276,10 @@ extension ReplicaTables {
   /// Writes the rows of refused changes. Rows that refer to one that is gone go as well: their former
   /// versions are those of the space, because the commit has been taken back.
   private func place(_ reverted: [RowPlacement]) throws {
-    let overruled = try withoutSilencedTriggers {
+    try withoutSilencedTriggers {
       var placing = try RowPlacing(self, schema())
       for placement in reverted { try placing.place(placement) }
       try placing.finish(triesSetAside: false)
-      return try placing.overruledDeletions()
-    }
-    let version = try state().revision?.version ?? 0
-    for (key, conflict, resolution) in overruled {
-      try record(conflict, resolution, key, version: version)
     }
   }
 }

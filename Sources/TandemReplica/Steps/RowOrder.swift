@@ -31,7 +31,6 @@ struct RowOrder {
   private let replica: ReplicaTables
   private let schema: ReplicaSchema
   private let merging: ReplicaMerging
-  private let base: SpaceRevision
   /// The numbers of those whose columns may be null.
   private let nullable: Set<Int>
   /// The number of rows after which the commit ends.
@@ -52,14 +51,14 @@ struct RowOrder {
 
   /// Freezes as many changes as a draft has room for; returns the draft.
   static func freeze(
-    _ schema: ReplicaSchema, _ merging: ReplicaMerging, _ base: SpaceRevision,
-    _ draft: CommitDraft, in replica: ReplicaTables
+    _ schema: ReplicaSchema, _ merging: ReplicaMerging, _ draft: CommitDraft,
+    in replica: ReplicaTables
   ) throws -> CommitDraft {
     var (maxRowCount, cycles) = (Int.max, Set<SyncKey>())
     while true {
       do {
         return try replica.connection.savepoint {
-          var order = try RowOrder(schema, merging, base, draft, maxRowCount, cycles, in: replica)
+          var order = try RowOrder(schema, merging, draft, maxRowCount, cycles, in: replica)
           try order.freezePresent()
           try order.freezeMissing()
           return order.draft
@@ -75,13 +74,12 @@ struct RowOrder {
   }
 
   private init(
-    _ schema: ReplicaSchema, _ merging: ReplicaMerging, _ base: SpaceRevision,
-    _ draft: CommitDraft, _ maxRowCount: Int, _ cycles: Set<SyncKey>, in replica: ReplicaTables
+    _ schema: ReplicaSchema, _ merging: ReplicaMerging, _ draft: CommitDraft, _ maxRowCount: Int,
+    _ cycles: Set<SyncKey>, in replica: ReplicaTables
   ) throws {
     self.replica = replica
     self.schema = schema
     self.merging = merging
-    self.base = base
     self.draft = draft
     self.maxRowCount = maxRowCount
     self.cycles = cycles
@@ -170,7 +168,7 @@ extension RowOrder {
     }
     let table = row.table
     let fate = try replica.add(
-      row, key.id, merging.merging(of: table.name), base, inserting: first, to: &draft)
+      row, key.id, merging.merging(of: table.name), inserting: first, to: &draft)
     switch fate {
     case .frozen: try replica.run(table.statements.setAside, key.id)
     case .unchanged: break
@@ -232,7 +230,7 @@ extension RowOrder {
     // Rows that refer to each other go together, as far as there is room.
     for table in schema.parentsFirst.reversed() where !draft.isClosed {
       try replica.freeze(
-        table, .missing, merging.merging(of: table.name), base, isGapless: false, into: &draft)
+        table, .missing, merging.merging(of: table.name), isGapless: false, into: &draft)
     }
   }
 
