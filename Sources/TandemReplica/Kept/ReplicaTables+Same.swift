@@ -9,13 +9,12 @@ extension ReplicaTables {
   /// unique values, if the file declares these values to mean the same record. Nobody has seen the kept edits yet.
   ///
   /// - Parameter edits: Insertions that the space never had.
-  /// - Returns: The number of rows.
-  func joinSame(_ edits: [KeptEdit.ID]) throws -> Int {
-    guard !edits.isEmpty else { return 0 }
+  func joinSame(_ edits: [KeptEdit.ID]) throws {
+    guard !edits.isEmpty else { return }
     let rules = try sameRules()
     // Without triggers, nothing would note the edits that this makes.
-    guard !rules.isEmpty, try !foreignTriggers().areUnreadable else { return 0 }
-    return try withoutSilencedTriggers { try joinAll(edits, by: rules) }
+    guard !rules.isEmpty, try !foreignTriggers().areUnreadable else { return }
+    try withoutSilencedTriggers { _ = try joinAll(edits, by: rules) }
   }
 
   /// Joins all rows that can be joined. What refers to one of them may be joined in turn.

@@ -5,7 +5,7 @@ internal import TandemSync
 
 extension PageApplication {
   /// The record for the row; records the conflict if there is one.
-  mutating func merge(
+  func merge(
     _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, isFirst: Bool
   ) throws -> Record? {
     // The second time, the base is what came the first time.
@@ -25,7 +25,7 @@ extension PageApplication {
   }
 
   /// - Parameter isRepaired: True if the base may have edits that no trigger noted.
-  mutating func merge(
+  func merge(
     _ versions: (base: Record?, local: Record?), with change: SyncRecordState,
     in table: ReplicaTable, isRepaired: Bool = false
   ) throws -> Record? {
@@ -43,7 +43,7 @@ extension PageApplication {
       base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
     if let conflict = merge.conflict {
-      try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
+      try tables.record(conflict, change.key)
     } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
       try recordDifference(versions.local, remote, .unresolved, change)
@@ -52,7 +52,7 @@ extension PageApplication {
   }
 
   /// The versions of a row that are merged with that of the space.
-  private mutating func versions(
+  private func versions(
     _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable
   ) throws -> (base: Record?, local: Record?) {
     var (base, local) = (row.seenBase, row.local)
@@ -94,32 +94,23 @@ extension PageApplication {
   }
 
   /// Records two versions that differ, of which one is taken without a merge.
-  private mutating func recordDifference(
+  private func recordDifference(
     _ local: Record?, _ remote: Record?, _ resolution: MergeResolution<Record>,
     _ change: SyncRecordState
   ) throws {
     guard !local.hasSameStorage(as: remote) else { return }
     switch (local, remote) {
     case (let local?, let remote?):
-      try record(.addAdd(local: local, remote: remote), resolution, change.key)
+      try tables.record(.addAdd(local: local, remote: remote), resolution, change.key)
     // The loser is the only version that there is.
     case (let local?, nil):
-      try record(.editDelete(base: local, local: local), resolution, change.key)
+      try tables.record(.editDelete(base: local, local: local), resolution, change.key)
     case (nil, let remote?):
       // A repair undoes deletions that no trigger noted. A file that takes over all records of the
       // space has few of them before.
       if case .remote = resolution { return }
-      try record(.deleteEdit(base: remote, remote: remote), resolution, change.key)
+      try tables.record(.deleteEdit(base: remote, remote: remote), resolution, change.key)
     case (nil, nil): return
     }
-  }
-
-  mutating func record(
-    _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey,
-    fields: [String]? = nil
-  ) throws {
-    report.conflictCount += 1
-    if resolution.isUnresolved { report.openCount += 1 }
-    try tables.record(conflict, resolution, key, fields: fields)
   }
 }

@@ -63,8 +63,6 @@ struct PageApplication {
     if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
     try end(at: last)
     report.writtenCount = placing.writtenCount + (copied?.writtenCount ?? 0)
-    report.conflictCount += placing.overruledCount
-    report.rejectedCount = placing.rejectedCount
     report.refusedInsertions = placing.refusedInsertions
     return report
   }
@@ -120,7 +118,7 @@ struct PageApplication {
 
   /// Forgets the base: all rows are local additions, or all are the base if the space decides.
   /// Versions that no row has are kept as conflicts.
-  private mutating func forgetBase() throws {
+  private func forgetBase() throws {
     for key in try tables.parkedKeys("is_whole = 1 OR reason NOT NULL") {
       guard let parked = try tables.parked(key) else { continue }
       let row = try schema.table(named: key.table).flatMap { table in
@@ -128,12 +126,12 @@ struct PageApplication {
       }
       switch parked.extent {
       case .record:
-        try record(
+        try tables.record(
           .editDelete(base: parked.fields, local: parked.fields), .remote, key)
         try tables.park(nil, key)
       case .fields:
         if let row, let version = row.base, let present = row.present {
-          try record(.addAdd(local: version, remote: present), .remote, key)
+          try tables.record(.addAdd(local: version, remote: present), .remote, key)
         }
         let fields = row?.table.unstorableFields(of: parked.fields)
         try tables.park(fields.map { ParkedFields(fields: $0, extent: .fields) }, key)

@@ -55,7 +55,7 @@ extension RowPlacing {
     }
   }
 
-  private mutating func takeWaiting() -> [RowPlacement] {
+  mutating func takeWaiting() -> [RowPlacement] {
     defer {
       waiting = []
       waitingOffsets = [:]
@@ -64,7 +64,7 @@ extension RowPlacing {
   }
 
   /// Reads the row of a placement as it is now. The former version is the one that it had.
-  private func refresh(_ placement: inout RowPlacement) throws {
+  func refresh(_ placement: inout RowPlacement) throws {
     placement.row.row = try tables.row(placement.table, placement.key).row
   }
 
@@ -111,116 +111,5 @@ extension RowPlacing {
       return
     }
     try complete(placement)
-  }
-}
-
-// MARK: - Rows that others refer to
-
-extension RowPlacing {
-  /// Deletes the rows that wait because the space deleted them, except for those that other rows still
-  /// refer to. These stay:
-  ///
-  /// - If a local edit made the reference, and was not sent, the deletion is overruled. The row is
-  ///   revived by an ordinary edit, which the next commit contains.
-  /// - Otherwise the deletion is set aside, and nothing is sent.
-  ///
-  /// A reference does not keep a row if a record that waits takes the row's place: its values are equal
-  /// by the collations of the parent, as if only the letters of a name have changed.
-  ///
-  /// A row whose parent this file has never had stays without it: a replica that has the parent
-  /// keeps it.
-  ///
-  /// - Complexity: O(*n* log *n*) in the number of deletions, of rows that refer to them, of records
-  ///   that wait and of rows with local edits.
-  mutating func decideDeletions() throws {
-    let others = waiting.filter { $0.result != nil }
-    let deletions = waiting.filter { $0.result == nil }
-    guard !deletions.isEmpty else { return }
-    var decision = DeletionDecision(deletions, tables, schema)
-    try decision.decide(among: others)
-    _ = takeWaiting()
-    for placement in others { wait(placement) }
-    let actions = try declaredActions(for: deletions)
-    for (placement, fate) in zip(deletions, decision.fates) {
-      var placement = placement
-      try refresh(&placement)
-      switch fate {
-      case .revived: try keep(placement)
-      case .stays where placement.remote == nil: try setDeletionAside(placement)
-      case .stays:
-        // A local edit has deleted the row; it gives way to the rows that refer to it.
-        placement.result = placement.remote
-        try place(placement)
-      case .goes:
-        let deleted = try actions?.values(
-          of: placement.table.name, where: placement.table.hasKey, placement.key)
-        let isDeleted = try isStored(placement)
-        precondition(isDeleted, "without triggers, nothing forbids a deletion")
-        try complete(placement)
-        if let deleted { try actions?.run(for: deleted) }
-      }
-    }
-  }
-
-  /// What tables that are not synchronized declare for deletions; `nil` if nothing.
-  private func declaredActions(for deletions: [RowPlacement]) throws -> DeclaredActions? {
-    let areDeclared = deletions.contains { deletion in
-      schema.foreignKeys(to: deletion.table).contains {
-        $0.attachedChild == nil && $0.action != nil
-      }
-    }
-    guard areDeclared else { return nil }
-    return try DeclaredActions(tables, schema)
-  }
-
-  /// Makes the deletion of the space the base of a row that stays.
-  private mutating func keep(_ placement: RowPlacement) throws {
-    var placement = placement
-    placement.result = placement.row.local ?? placement.row.present
-    try complete(placement)
-    if placement.result != nil { kept.append(placement) }
-  }
-
-  /// Keeps a row without sending it.
-  private func setDeletionAside(_ placement: RowPlacement) throws {
-    try tables.setShadow(nil, placement.table, placement.key)
-    try tables.park(
-      placement.row.row.isMissing
-        ? nil : .deletion("rows of this file refer to it", of: placement.row), placement.syncKey)
-  }
-
-  /// Removes the references to a row that is gone: the table cannot have it, or the space refused it. A row of
-  /// a synchronized table that refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it
-  /// goes back to the space's version, and a new row goes too. All of them are noted in `tandem_kept`.
-  ///
-  /// Rows of other tables stay as they are.
-  private mutating func removeReferences(to parent: RowPlacement) throws {
-    guard let record = parent.row.local,
-      case .missing = try tables.row(parent.table, parent.key).row
-    else { return }
-    for foreignKey in schema.foreignKeys(to: parent.table) {
-      guard let child = foreignKey.attachedChild,
-        let values = foreignKey.values(of: record, parent.key)
-      else { continue }
-      let reason =
-        "it refers to a row of \(parent.table.name) that is not there any more, "
-        + parent.syncKey.idText
-      for key in try tables.references(foreignKey, to: values) {
-        let row = try tables.row(child, key)
-        guard !row.isUnreadable, let local = row.local else { continue }
-        // A record of the space stays as it is: it waits for its parent.
-        if let base = row.base, foreignKey.refers(base, key, to: values) { continue }
-        // Another row may have the value that it refers to.
-        if try !tables.parents(foreignKey, of: local, key).isEmpty { continue }
-        var placement = RowPlacement(
-          table: child, key: key, row: row, remote: row.base, result: row.base)
-        try rejectEdits(of: placement, reason, others: try tables.otherValues(child, key))
-        if foreignKey.action == .setNull {
-          placement.result = foreignKey.withoutReference(local)
-        }
-        placement.isRejected = true
-        try place(placement)
-      }
-    }
   }
 }

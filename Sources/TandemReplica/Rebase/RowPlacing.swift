@@ -55,11 +55,7 @@ struct RowPlacing {
   var deletedParents: [Int: DeletedParents] = [:]
   /// The number of rows that were written.
   private(set) var writtenCount = 0
-  /// The number of deletions that were overruled and recorded.
-  var overruledCount = 0
-  /// The number of local edits that were noted in `tandem_kept`.
-  private(set) var rejectedCount = 0
-  /// Those of them that are rows which the space never had.
+  /// The kept edits that are rows which the space never had.
   private(set) var refusedInsertions: [KeptEdit.ID] = []
 
   init(_ tables: ReplicaTables, _ schema: ReplicaSchema) throws {
@@ -132,7 +128,6 @@ struct RowPlacing {
     let id = try tables.reject(
       placement.syncKey, reason, content,
       from: base.hasSameStorage(as: content) ? nil : base, others: others)
-    rejectedCount += 1
     if base == nil, placement.remote == nil { refusedInsertions.append(id) }
   }
 

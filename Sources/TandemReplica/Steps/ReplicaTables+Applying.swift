@@ -9,13 +9,7 @@ package struct ReplicaApplyReport: Hashable, Sendable {
   package var revision: SpaceRevision?
   /// The number of rows that were written.
   package var writtenCount = 0
-  /// The number of conflicts that were recorded, open ones included.
-  package var conflictCount = 0
-  /// The number of those that are open.
-  package var openCount = 0
-  /// The number of rows that were noted in `tandem_kept`.
-  package var rejectedCount = 0
-  /// Those of them that are rows which the space never had, before any is joined with a record of the space.
+  /// The kept edits that are rows which the space never had, before any is joined with a record of the space.
   var refusedInsertions: [KeptEdit.ID] = []
   /// The rows that got another number.
   package var renumbered: [RenumberedRow] = []
@@ -140,7 +134,7 @@ extension ReplicaTables {
       if !report.hasEqualDigests, state.pullNeed.trustsUntouchedRows { throw WrongBase() }
       return report
     }
-    var report: ReplicaApplyReport
+    let report: ReplicaApplyReport
     do {
       report = try connection.savepoint {
         try withoutSilencedTriggers {
@@ -150,10 +144,7 @@ extension ReplicaTables {
     } catch is WrongBase {
       return try requireRepair(&state)
     }
-    let keptCount = try count("tandem_kept WHERE kind = 'edit'")
-    if try joinSame(report.refusedInsertions) > 0 {
-      report.rejectedCount -= keptCount - (try count("tandem_kept WHERE kind = 'edit'"))
-    }
+    try joinSame(report.refusedInsertions)
     try discardStaged()
     hasAppliedFile = file != nil
     try pruneKeptEdits()

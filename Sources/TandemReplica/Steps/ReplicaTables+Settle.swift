@@ -53,7 +53,7 @@ extension ReplicaTables {
         objections.filter { !unclaimed.contains($0) }, of: pending)
       try takeBack()
       try place(reverted)
-      _ = try joinSame(insertions)
+      try joinSame(insertions)
     case .sequence(let last, nil) where try last == pending.sequence && hasWithdrawn():
       // A withdrawn commit may have the sequence. The pull shows it.
       try takeBack()
