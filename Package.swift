@@ -84,7 +84,7 @@ let package = Package(
       [
         "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TandemDigests", "CMicroHTTP",
         "CZlib",
-      ], resources: [.embedInCode("Inspector/Page")]),
+      ], resources: [.embedInCode("Inspector/Page"), .embedInCode("Service/openapi.json")]),
     library("TandemPostgreSQL", ["TandemSpace", "TandemSync", "TandemRecords"]),
     // Models in memory
     library("TandemChannels"),
