@@ -15,6 +15,7 @@ struct PageApplication {
   var report = ReplicaApplyReport()
   /// The changes of columns since the base was made, by table.
   let columnChanges: [String: ColumnChanges]
+  private let unclaimed: [ReplicaTable]
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
@@ -27,8 +28,9 @@ struct PageApplication {
     self.decision = state.pullNeed.needsDecision ? decision : nil
     self.firesTriggers = firesTriggers
     columnChanges = try tables.columnChanges(schema)
+    unclaimed = try tables.unclaimedTables(of: tables.spaceTables())
     placing = RowPlacing(
-      tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
+      tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys, unclaimed: unclaimed)
   }
 
   /// - Parameters:
@@ -81,6 +83,7 @@ struct PageApplication {
     do {
       let copied = try tables.connection.savepoint { try file.copyRows(to: tables) }
       state.digest.add(copied.digest)
+      for table in unclaimed { try tables.touchRows(of: table) }
       return (copied.writtenCount, copied.received)
     } catch let error as DatabaseError where error.forbidsRow {
       return nil

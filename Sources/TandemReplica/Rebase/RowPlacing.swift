@@ -41,6 +41,9 @@ struct RowPlacing {
   let references: [String: [ForeignKey]]
   /// The foreign keys of each table.
   let ownReferences: [ObjectIdentifier: [ForeignKey]]
+  /// The tables with a pending unique index of this file. Rows that come count as touched, because another copy may
+  /// have sent them without their values in the index.
+  private let unclaimed: [ReplicaTable]
   /// The records that wait, in the order in which they came.
   var waiting: [RowPlacement] = []
   /// Their positions.
@@ -66,9 +69,13 @@ struct RowPlacing {
   private(set) var refusedInsertions: [KeptEdit.ID] = []
 
   /// - Parameter foreignKeys: Those that refer to the synchronized tables.
-  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
+  init(
+    _ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey],
+    unclaimed: [ReplicaTable] = []
+  ) {
     self.tables = tables
     self.firesTriggers = firesTriggers
+    self.unclaimed = unclaimed
     references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
     let attached = foreignKeys.compactMap { key in key.attachedChild.map { ($0, key) } }
     ownReferences = Dictionary(grouping: attached) { ObjectIdentifier($0.0) }
@@ -217,7 +224,11 @@ extension RowPlacing {
     if parked != nil || table.hasDefaults(for: placement.result) {
       after = try tables.row(table, key).row
     }
-    try tables.setShadow(shadow(placement, after, parked), table, key)
+    var shadow = shadow(placement, after, parked)
+    if shadow == nil, let remote = placement.remote, unclaimed.contains(where: { $0 === table }) {
+      shadow = .values(table.values(of: remote))
+    }
+    try tables.setShadow(shadow, table, key)
     if parked != nil || placement.row.parked != nil {
       try tables.park(parked.map { ParkedFields(fields: $0, extent: .fields) }, placement.syncKey)
     }
