@@ -253,8 +253,7 @@ extension Exhaustion {
       }
       guard !hasRules || connection.changeCount > 0 else { return }
       try connection.run(
-        "UPDATE edits SET count = count + 1, names = names || ? || ' '", [.text(operation.rawValue)]
-      )
+        "UPDATE edits SET count = count + 1, bits = bits | ?", [.integer(Int64(operation.bit))])
     }
     let next = files.number(of: try DatabaseImage(file))
     edited[key] = next
