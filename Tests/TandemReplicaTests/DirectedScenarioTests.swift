@@ -119,6 +119,37 @@ struct DirectedScenarioTests {
     #expect(try replicas[1].rows("SELECT * FROM t") == [["r", 2]])
   }
 
+  @Test(
+    "A value that others refer to does not change while another copy adds a reference to it [value]",
+    arguments: [[0, 1], [1, 0]])
+  func referencedValue(order: [Int]) throws {
+    let replicas = try (1...3).map {
+      try TestReplica(
+        seed: $0,
+        [
+          "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT UNIQUE)",
+          "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT NOT NULL REFERENCES list (name))",
+        ], tables: [AttachedTable("list"), AttachedTable("item")], space: space)
+    }
+    try replicas[0].execute("INSERT INTO list VALUES ('l', 'Food')")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE list SET name = 'Meals'")
+    try replicas[1].execute("INSERT INTO item VALUES ('i', 'Food')")
+    for number in order {
+      let bytes = try #require(try replicas[number].freeze())
+      try replicas[number].settle(try space.push(bytes), bytes)
+    }
+    try converge(replicas, space)
+    for replica in replicas {
+      #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
+    }
+    // What came first stands, and the other edit is kept where it was made.
+    let isRenamed = order == [0, 1]
+    try expectEqualRows(replicas, "SELECT name FROM list", [[isRenamed ? "Meals" : "Food"]])
+    try expectEqualRows(replicas, "SELECT id FROM item", isRenamed ? [] : [["i"]])
+    #expect(try replicas[order[1]].read { try $0.keptEdits(.rejected) }.count == 1)
+  }
+
   @Test("Two copies that each add one at a limit do not pass it together [counted]")
   func counted() throws {
     let replicas = try (1...2).map {
