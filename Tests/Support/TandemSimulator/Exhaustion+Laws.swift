@@ -17,10 +17,10 @@ struct FileView {
   /// The edits in records of conflicts and rejections.
   let recorded: Set<Int>
   let hasRecords: Bool
-  /// With rules: all rows, the rows that lack their parent, the bits of all edits, and the keys of kept edits.
+  /// With rules: all rows, the rows that lack their parent, the names of all edits, and the keys of kept edits.
   var rows: [[FieldValue]] = []
   var orphanCount = 0
-  var edits = 0
+  var edits = ""
   var keptKeys: Set<String> = []
 }
 
@@ -64,7 +64,7 @@ extension Exhaustion {
   private func addRows(to view: inout FileView, _ connection: DatabaseConnection) throws {
     view.rows = try connection.rows("SELECT id, x FROM p UNION ALL SELECT id, p FROM c ORDER BY id")
     view.orphanCount = try connection.rows("PRAGMA foreign_key_check").count
-    view.edits = Int(try connection.integer("SELECT bits FROM edits") ?? 0)
+    view.edits = try connection.rows("SELECT names FROM edits").first?[0].textValue ?? ""
     view.keptKeys = Set(
       try connection.rows("SELECT \"key\" FROM tandem_kept").compactMap { $0[0].textValue })
   }
@@ -117,12 +117,13 @@ extension Exhaustion {
       throw SimulationViolation("the files have different rows")
     }
     guard files[0].orphanCount == 0 else { throw SimulationViolation("a row lacks its parent") }
-    let edits = files[0].edits | files[1].edits
-    let additions: [(Operation, Operation?, String)] = [
-      (.addFirst, .deleteFirst, "a"), (.addSecond, nil, "b"), (.addChild, .deleteChild, "k"),
+    let additions = [
+      ("addFirst", "deleteFirst", "a"), ("addSecond", "none", "b"),
+      ("addChild", "deleteChild", "k"),
     ]
-    for (addition, deletion, key) in additions
-    where edits & addition.bit != 0 && edits & (deletion?.bit ?? 0) == 0 {
+    for (addition, deletion, key) in additions {
+      let edits = files[0].edits + files[1].edits
+      guard edits.contains(addition), !edits.contains(deletion) else { continue }
       let isThere =
         files[0].rows.contains { $0[0] == .text(key) }
         || files.contains { $0.keptKeys.contains("[\"\(key)\"]") }

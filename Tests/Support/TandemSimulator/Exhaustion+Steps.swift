@@ -253,7 +253,8 @@ extension Exhaustion {
       }
       guard !hasRules || connection.changeCount > 0 else { return }
       try connection.run(
-        "UPDATE edits SET count = count + 1, bits = bits | ?", [.integer(Int64(operation.bit))])
+        "UPDATE edits SET count = count + 1, names = names || ? || ' '", [.text(operation.rawValue)]
+      )
     }
     let next = files.number(of: try DatabaseImage(file))
     edited[key] = next

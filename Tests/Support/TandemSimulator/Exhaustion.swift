@@ -57,19 +57,6 @@ final class Exhaustion {
     static let ofRows: [Operation] = [
       .addFirst, .addSecond, .change, .exchange, .addChild, .moveChild, .deleteFirst, .deleteChild,
     ]
-
-    /// A bit for each edit of rows with rules that the laws ask about. Files that differ only in the order of edits, or
-    /// in others, are one state.
-    var bit: Int {
-      switch self {
-      case .addFirst: 1
-      case .addSecond: 2
-      case .addChild: 4
-      case .deleteFirst: 8
-      case .deleteChild: 16
-      case .insert, .set, .add, .delete, .resolve, .change, .exchange, .moveChild: 0
-      }
-    }
   }
 
   /// The number of edits that are made after the start.
@@ -141,8 +128,8 @@ final class Exhaustion {
     try file.write { connection in
       let tables = hasRules ? Exhaustion.tablesWithRules : Exhaustion.tables
       for (_, creation) in tables { try connection.execute(creation) }
-      try connection.execute("CREATE TABLE edits (count INTEGER, bits INTEGER)")
-      try connection.execute("INSERT INTO edits VALUES (0, 0)")
+      try connection.execute("CREATE TABLE edits (count INTEGER, names TEXT)")
+      try connection.execute("INSERT INTO edits VALUES (0, '')")
       try file.replica(connection).attach(
         tables.map { AttachedTable($0.name) }, to: "space", using: &random)
     }
