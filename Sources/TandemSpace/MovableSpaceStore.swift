@@ -71,6 +71,10 @@ extension MovableSpaceStore: SpaceStore {
     try await with { try await $0.commit(commit, account: account) }
   }
 
+  package nonisolated func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {
+    try await with { try await $0.refuse(commit, account: account) }
+  }
+
   package nonisolated func page(
     _ pull: SyncPull, account: String?
   ) async throws -> SyncPullAnswer {

@@ -70,6 +70,10 @@ extension SQLiteSpaceStore {
     try await write { try $0.declare(tables, adds: adds) }
   }
 
+  package func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {
+    try await write { try $0.refuse(commit, account: account) }
+  }
+
   package func forget(before version: Int) async throws {
     try await write { try $0.forget(before: version) }
   }

@@ -21,6 +21,9 @@ package protocol SpaceStore: Sendable {
   /// - Throws: ``TandemSync/SyncRequestError`` for the commit as a whole.
   func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome
 
+  /// Consumes the sequence of a commit that its account may not send (``SpaceTables/refuse(_:account:)``).
+  func refuse(_ commit: SyncCommitIdentity, account: String?) async throws
+
   /// Returns a page of the records that changed after a revision.
   ///
   /// - Parameter account: The account that asks; `nil` where there are no accounts.

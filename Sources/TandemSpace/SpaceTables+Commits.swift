@@ -45,8 +45,20 @@ extension SpaceTables {
       commit = whole
     }
     let outcome = try outcome(of: commit, state, at: time, mark: generator.next())
-    try store(outcome, of: commit, account)
+    try store(outcome, of: commit.identity, account)
     return outcome
+  }
+
+  /// Consumes the sequence of a commit that its account may not send, if it is the next one of the replica. Otherwise a
+  /// copy of the request that arrives when the account may write again would be applied, beside the commit that the
+  /// replica has made instead.
+  ///
+  /// A replica that has sent nothing yet is not stored: who may only read must not fill the space, nor take a replica.
+  package func refuse(_ commit: SyncCommitIdentity, account: String?) throws {
+    guard let standing = try storedStanding(of: commit.replica), standing.account == account,
+      commit.sequence - 1 == standing.sequence
+    else { return }
+    try store(.refused([]), of: commit, account)
   }
 
   /// The last commit of a replica; `nil` if the space has none.
@@ -210,7 +222,7 @@ extension SpaceTables {
   }
 
   private func store(
-    _ outcome: SyncOutcome, of commit: SyncCommit, _ account: String?
+    _ outcome: SyncOutcome, of commit: SyncCommitIdentity, _ account: String?
   ) throws {
     try dropParts(of: commit.replica)
     let text = String(decoding: SyncMessageWriter.bytes(outcome), as: UTF8.self)

@@ -98,6 +98,33 @@ struct ReplicaBoundTests {
   }
 
   @Test(
+    "A key of 1,100 bytes does not stop the file, nor does its deletion or another key for its row",
+    arguments: [
+      "", "DELETE FROM note WHERE length(id) > 2", "UPDATE note SET id = 'k' WHERE length(id) > 2",
+    ])
+  func keyOverLimit(correction: String) throws {
+    let length = 1_100
+    try a.execute("INSERT INTO note VALUES (printf('%.\(length)c', 'k'), 'long'), ('n', 'short')")
+    try a.sync(space)
+    #expect(try space.records().count == 1)
+    let edits = try a.read { try $0.keptEdits(.rejected) }
+    #expect(edits.map(\.reason).first?.hasPrefix("the key is longer than 1024 bytes") == true)
+    try a.execute("INSERT INTO note VALUES ('o', 'later')")
+    if correction.isEmpty {
+      try a.sync(space)
+      try b.sync(space)
+    } else {
+      try a.execute(correction)
+      try converge([a, b], space)
+      #expect(try a.read { try $0.keptEdits(.rejected) }.isEmpty)
+      #expect(try a.rows("SELECT id FROM note") == b.rows("SELECT id FROM note"))
+    }
+    let ids: [[FieldValue]] =
+      correction.hasPrefix("UPDATE") ? [["k"], ["n"], ["o"]] : [["n"], ["o"]]
+    #expect(try b.rows("SELECT id FROM note ORDER BY id") == ids)
+  }
+
+  @Test(
     "A sequence that no space has is damage, not a number to count on", arguments: [-1, Int.max])
   func sequence(number: Int) throws {
     try a.sync(space)

@@ -40,6 +40,12 @@ final class TestSpace {
     }
   }
 
+  /// Refuses a commit as a whole, because its sender may not write.
+  func refuse(_ bytes: [UInt8]) throws {
+    let commit = try SyncMessageReader().commitIdentity(bytes)
+    try database.write { try SpaceTables($0.connection).refuse(commit, account: nil) }
+  }
+
   func pull(_ pull: SyncPull) throws -> SyncPullAnswer {
     try database.read { try SpaceTables($0.connection).page(pull) }
   }

@@ -94,6 +94,26 @@ struct ReplicaWithdrawnTests {
     try expectEqualRows([a, b], Self.query, [["n", "title", 6]])
   }
 
+  @Test(
+    "A commit that was refused because of rights is not applied after they came back [consume]",
+    arguments: [1, 6], [false, true])
+  func rights(count: Int, pullsBetween: Bool) throws {
+    var late: [[UInt8]] = []
+    for _ in 0..<count {
+      try a.execute("UPDATE note SET likes = likes + 1")
+      late.append(try withdraw(a))
+      try space.refuse(late[late.count - 1])
+      if pullsBetween { try a.pull(space) }
+    }
+    for bytes in late {
+      let outcome = try space.push(bytes)
+      if case .accepted = outcome { Issue.record("a late commit was accepted") }
+    }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["n", "title", .integer(5 + Int64(count))]])
+    #expect(try a.rows("SELECT * FROM tandem_withdrawn").isEmpty)
+  }
+
   @Test("A file keeps few withdrawn commits")
   func bound() throws {
     for _ in 0..<10 {

@@ -138,6 +138,54 @@ struct SameRuleTests {
     #expect(try rejected(replicas[1]).isEmpty)
   }
 
+  @Test(
+    "A row whose key refers to a row that is joined becomes the row of its new key, if there is one"
+  )
+  func keysThatFollow() throws {
+    let space = try TestSpace()
+    let replicas = try (1...2).map {
+      try TestReplica(
+        seed: $0,
+        [
+          "CREATE TABLE category (id TEXT PRIMARY KEY, name TEXT UNIQUE)",
+          """
+          CREATE TABLE line (category TEXT REFERENCES category, number INTEGER, amount INTEGER, note TEXT,
+            PRIMARY KEY (category, number))
+          """,
+          """
+          CREATE TABLE part (id TEXT PRIMARY KEY, category TEXT, number INTEGER,
+            FOREIGN KEY (category, number) REFERENCES line)
+          """,
+        ],
+        tables: [
+          AttachedTable("category", same: [["name"]]), AttachedTable("line"), AttachedTable("part"),
+        ], space: space)
+    }
+    try converge(replicas, space)
+    for (replica, id) in zip(replicas, ["a", "b"]) {
+      try replica.execute("INSERT INTO category VALUES ('\(id)', 'Food')")
+    }
+    try replicas[0].execute("INSERT INTO line VALUES ('a', 1, 10, NULL), ('a', 2, 20, NULL)")
+    try replicas[1].execute("INSERT INTO line VALUES ('b', 1, 11, 'of b'), ('b', 2, 20, NULL)")
+    try replicas[1].execute("INSERT INTO line VALUES ('b', 3, 30, 'only of b')")
+    for (replica, id) in zip(replicas, ["a", "b"]) {
+      try replica.execute(
+        "INSERT INTO part VALUES ('\(id)1', '\(id)', 1), ('\(id)2', '\(id)', 2)")
+    }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM line ORDER BY number",
+      [["a", 1, 10, "of b"], ["a", 2, 20, .null], ["a", 3, 30, "only of b"]])
+    try expectEqualRows(
+      replicas, "SELECT * FROM part ORDER BY id",
+      [["a1", "a", 1], ["a2", "a", 2], ["b1", "a", 1], ["b2", "a", 2]])
+    #expect(try rejected(replicas[1]).isEmpty)
+    // What differs is kept, and what does not is no conflict.
+    let conflicts = try replicas[1].conflicts().map { ($0.key.id, $0.fields) }
+    #expect(conflicts.map(\.0) == [["a", 1]])
+    #expect(conflicts.map(\.1) == [["amount"]])
+  }
+
   @Test("Rows with numbers of SQLite are joined after they have got new numbers")
   func numbers() throws {
     let space = try TestSpace()

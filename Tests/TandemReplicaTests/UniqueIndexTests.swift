@@ -2,6 +2,7 @@ import TandemRecords
 import TandemReplica
 import TandemSQLite
 import TandemSync
+import TestRandom
 import Testing
 
 /// Unique indexes that the space cannot compute: copies state their values, also those without the index.
@@ -191,6 +192,65 @@ struct UniqueIndexTests {
     #expect(try first[1].read { try $0.keptEdits(.rejected) }.count == 1)
   }
 
+  @Test(
+    "An index that one copy creates while all run on holds in the end, unless rows that are there break it [pending]",
+    arguments: 1...8)
+  func createdWhileOthersRun(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let space = try TestSpace(seed: seed)
+    let copies = try (1...3).map { number in
+      RunningCopy(
+        try TestReplica(
+          seed: seed * 10 + number, ["CREATE TABLE t (id TEXT PRIMARY KEY, name TEXT)"],
+          withBlindSpots: [AttachedTable("t")], space: space))
+    }
+    let replicas = copies.map(\.replica)
+    func runAll() throws {
+      for _ in 0..<5 { for copy in copies { try copy.run(with: space) } }
+      let head = try space.state.head
+      for _ in 0..<2 { for copy in copies { try copy.run(with: space) } }
+      #expect(try space.state.head == head, "rows are stated again and again")
+    }
+    var hasIndex = false
+    for step in 0..<40 {
+      let number = Int.random(in: 0..<3, using: &random)
+      let id = Int.random(in: 0..<6, using: &random)
+      let name = ["'Ann'", "'ANN'", "'Bob'", "'eve'", "'Eve'", "NULL"].randomElement(using: &random)
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0...2:
+        try replicas[number].execute("INSERT OR IGNORE INTO t VALUES ('\(id)', \(name ?? ""))")
+      case 3:
+        try replicas[number].execute(
+          "UPDATE OR IGNORE t SET name = \(name ?? "") WHERE id = '\(id)'")
+      case 4: try replicas[number].execute("DELETE FROM t WHERE id = '\(id)'")
+      default: try copies[number].run(with: space)
+      }
+      if !hasIndex, step > 15 {
+        hasIndex =
+          (try? replicas[0].execute("CREATE UNIQUE INDEX one ON t (lower(name))")) != nil
+      }
+    }
+    if !hasIndex {
+      try replicas[0].execute("DELETE FROM t")
+      try replicas[0].execute("CREATE UNIQUE INDEX one ON t (lower(name))")
+    }
+    try runAll()
+    // The commit that declares it.
+    try replicas[0].execute("INSERT INTO t VALUES ('last', NULL)")
+    try runAll()
+    let names = try space.records().values.compactMap { $0["name"].textValue?.lowercased() }
+    let isBroken = Set(names).count < names.count
+    #expect(try space.state.tables[0].pending.isEmpty != isBroken)
+    // Rows that break it hold it up only as long as they do.
+    if isBroken {
+      try replicas[1].execute("UPDATE t SET name = 'name of ' || id WHERE name NOT NULL")
+      try runAll()
+    }
+    #expect(try space.state.tables[0].pending.isEmpty)
+    try expectEqualRows(replicas, "SELECT * FROM t ORDER BY id")
+    #expect(try space.records().count == replicas[1].rows("SELECT * FROM t").count)
+  }
+
   @Test("A copy that cannot compute an index lists its edits, and says why")
   func uncomputable() throws {
     let space = try TestSpace()
@@ -268,5 +328,46 @@ struct UniqueIndexTests {
     }
     #expect(notices.count == 1)
     #expect(notices.first?.hasPrefix("the space does not check the unique index i of t") == true)
+  }
+}
+
+/// A copy whose driver runs on: it asks for the rules of the space when its tables have changed, after a commit that
+/// was not accepted, and with each commit while an index of its own is pending.
+private final class RunningCopy {
+  let replica: TestReplica
+  private var declared: [SpaceTable]?
+
+  init(_ replica: TestReplica) { self.replica = replica }
+
+  func run(with space: TestSpace) throws {
+    _ = try replica.write { try $0.schema() }
+    if try replica.read({ try $0.summary().sync.outbox == nil }) { try replica.pull(space) }
+    for _ in 0..<50 {
+      if let bytes = try replica.outbox() {
+        try declare(to: space)
+        let outcome = try space.push(bytes)
+        switch outcome {
+        case .conflict, .refused: declared = nil
+        case .accepted, .parts, .sequence, .gone: break
+        }
+        try replica.settle(outcome, bytes)
+      } else if try replica.state.pullNeed != .none {
+        if declared == nil { try declare(to: space) }
+        try replica.pull(space)
+      } else if try replica.freeze() == nil {
+        return
+      }
+    }
+    Issue.record("no end in sight")
+  }
+
+  private func declare(to space: TestSpace) throws {
+    let tables = try replica.read { try $0.declarations() }
+    guard declared != tables else { return }
+    try replica.declare(to: space)
+    let isPending = try space.state.tables[0].pending.contains { pending in
+      tables[0].constraints?.contains(pending.constraint) == true
+    }
+    declared = isPending ? [] : tables
   }
 }

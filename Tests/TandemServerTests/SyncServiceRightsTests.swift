@@ -19,6 +19,7 @@ import Testing
   private static let tokens: [AccessToken] = [
     .of("reader", "ann", .read, ["notes", "missing"]),
     .of("writer", "bob", .write, ["notes", "missing"]),
+    .of("formerWriter", "bob", .read, ["notes"]),
     .of("other", "eve", .write, ["others"]),
     .of("readerOfAll", "cat", .read, ["*"]),
     .of("writerOfAll", "dan", .write, ["*"]),
@@ -133,6 +134,32 @@ import Testing
     let refused = await test.answer(
       "POST", "/v1/spaces/notes/commits", secret: "reader", body: next)
     #expect(refused.code == "unauthorized")
+  }
+
+  @Test(
+    "A commit that its account might not send is not accepted when it may write again [consume]")
+  func lateCommit() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let path = "/v1/spaces/notes/commits"
+    func send(_ bytes: [UInt8], _ secret: String) async -> HTTPAnswer {
+      await test.answer("POST", path, secret: secret, body: bytes)
+    }
+    let first = SyncMessageWriter.bytes(replica.commit(head, [insertion(1)]))
+    #expect(await send(first, "writer").status == 200)
+    let late = SyncMessageWriter.bytes(replica.commit(head, [insertion(2)]))
+    // Another account cannot consume the sequence of this replica.
+    #expect(await send(late, "reader").code == "unauthorized")
+    #expect(await send(late, "readerOfAll").code == "unauthorized")
+    #expect(await send(first, "formerWriter").status == 200)
+    #expect(await send(late, "formerWriter").code == "unauthorized")
+    let refused = await send(late, "writer")
+    #expect(refused.text == #"{"outcome":"refused","changes":[]}"#)
+    let next = SyncMessageWriter.bytes(replica.commit(head, [insertion(3)]))
+    #expect(await send(next, "writer").status == 200)
+    let page = await test.answer("GET", "/v1/spaces/notes/changes", secret: "writer")
+    #expect(try SyncMessageReader().page(page.bytes).changes.count == 2)
   }
 
   @Test("A service without access tokens refuses requests of a server that others can reach")

@@ -204,6 +204,19 @@ import Testing
     #expect(session.handle(.performed(summary(hasChanges: true))) == [])
   }
 
+  @Test("Without a valid token, a commit stays as it is until there is one")
+  func unauthenticated() {
+    var session = SyncSession()
+    _ = session.handle(.requested)
+    _ = session.handle(.performed(summary()))
+    _ = session.handle(.performed(summary(hasChanges: true)))
+    #expect(session.handle(.performed(summary(outbox: token, isNew: true))).last == .push(token))
+    let refusal = SyncRequestError(.unauthenticated, "expired")
+    #expect(session.handle(.refused(refusal)).first == .report(.blocked(.refused(refusal))))
+    #expect(session.handle(.requested) == [.perform(.look)])
+    #expect(session.handle(.performed(summary(outbox: token))).last == .push(token))
+  }
+
   @Test("A refused commit is taken back only by the session that has frozen it")
   func foreignCommit() {
     for isNew in [true, false] {

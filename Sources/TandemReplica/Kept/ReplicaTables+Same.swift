@@ -161,29 +161,35 @@ extension ReplicaTables {
     return holder
   }
 
-  /// Lets rejected changes that refer to a row refer to another one; returns them.
+  /// Lets rejected changes that refer to a row refer to another one, and so on if that changes a value by which others
+  /// refer to them, such as a key with the reference in it. Returns all of them.
   private func follow(
     _ edit: KeptEdit, _ local: Record, to record: Record, _ key: SyncKey, in table: ReplicaTable,
     _ followers: inout Followers
   ) throws -> [KeptEdit] {
     var found: Set<KeptEdit.ID> = []
-    for foreignKey in try schema().foreignKeys where foreignKey.parent === table {
-      guard let old = foreignKey.values(of: local, edit.key.id),
-        let new = foreignKey.values(of: record, key.id), old != new
-      else { continue }
-      try moveOtherRows(foreignKey, from: old, to: new)
-      for id in followers.edits(foreignKey, old) {
-        guard let follower = try keptEdits(.one(id)).first,
-          let moved = follower.moved(foreignKey, from: old, to: new)
+    var former = [(key: edit.key.id, record: local, newKey: key.id, new: record, table: table)]
+    while let row = former.popLast() {
+      for foreignKey in try schema().foreignKeys where foreignKey.parent === row.table {
+        guard let old = foreignKey.values(of: row.record, row.key),
+          let new = foreignKey.values(of: row.new, row.newKey), old != new
         else { continue }
-        try run(
-          "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ?, others = ? WHERE id = ?",
-          [
-            .text(moved.key.idText), .text(moved.local.text),
-            moved.others.map { .text($0.text) } ?? .null, .integer(id),
-          ])
-        if let follower = try keptEdits(.one(id)).first { followers.insert(follower) }
-        found.insert(id)
+        try moveOtherRows(foreignKey, from: old, to: new)
+        for id in followers.edits(foreignKey, old) {
+          guard let follower = try keptEdits(.one(id)).first, let version = follower.local,
+            let child = foreignKey.attachedChild,
+            let moved = follower.moved(foreignKey, from: old, to: new)
+          else { continue }
+          former.append((follower.key.id, version, moved.key.id, moved.local, child))
+          try run(
+            "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ?, others = ? WHERE id = ?",
+            [
+              .text(moved.key.idText), .text(moved.local.text),
+              moved.others.map { .text($0.text) } ?? .null, .integer(id),
+            ])
+          if let follower = try keptEdits(.one(id)).first { followers.insert(follower) }
+          found.insert(id)
+        }
       }
     }
     return try found.sorted().flatMap { try keptEdits(.one($0)) }

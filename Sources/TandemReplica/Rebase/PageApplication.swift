@@ -14,6 +14,7 @@ struct PageApplication {
   var report = ReplicaApplyReport()
   /// The changes of columns since the base was made, by table.
   let columnChanges: [String: ColumnChanges]
+  private let unclaimed: [ReplicaTable]
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
@@ -25,7 +26,8 @@ struct PageApplication {
     self.state = state
     self.decision = state.pullNeed.needsDecision ? decision : nil
     columnChanges = try tables.columnChanges(schema)
-    placing = try RowPlacing(tables, schema)
+    unclaimed = try tables.unclaimedTables(of: tables.spaceTables())
+    placing = try RowPlacing(tables, schema, unclaimed: unclaimed)
   }
 
   /// - Parameters:
@@ -77,8 +79,10 @@ struct PageApplication {
     _ = try tables.objection {
       copied = try tables.connection.savepoint { try file.copyRows(to: tables) }
     }
-    if let copied { state.digest.add(copied.digest) }
-    return copied.map { ($0.writtenCount, $0.received) }
+    guard let copied else { return nil }
+    state.digest.add(copied.digest)
+    for table in unclaimed { try tables.touchRows(of: table) }
+    return (copied.writtenCount, copied.received)
   }
 
   /// True if the pages have every record of the space.

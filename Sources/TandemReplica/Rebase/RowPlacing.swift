@@ -38,6 +38,9 @@ struct RowPlacing {
   let schema: ReplicaSchema
   /// True if triggers of the application run.
   let firesTriggers: Bool
+  /// The tables with a pending unique index of this file. Rows that come count as touched, because another copy may
+  /// have sent them without their values in the index.
+  private let unclaimed: [ReplicaTable]
   /// The records that wait, in the order in which they came.
   var waiting: [RowPlacement] = []
   /// Their positions.
@@ -58,9 +61,12 @@ struct RowPlacing {
   /// The kept edits that are rows which the space never had.
   private(set) var refusedInsertions: [KeptEdit.ID] = []
 
-  init(_ tables: ReplicaTables, _ schema: ReplicaSchema) throws {
+  init(
+    _ tables: ReplicaTables, _ schema: ReplicaSchema, unclaimed: [ReplicaTable] = []
+  ) throws {
     self.tables = tables
     self.schema = schema
+    self.unclaimed = unclaimed
     firesTriggers = try tables.foreignTriggers().areOnTables
   }
 
@@ -158,7 +164,11 @@ extension RowPlacing {
     if parked != nil || table.hasDefaults(for: placement.result) {
       after = try tables.row(table, key).row
     }
-    try tables.setShadow(shadow(placement, after, parked), table, key)
+    var shadow = shadow(placement, after, parked)
+    if shadow == nil, let remote = placement.remote, unclaimed.contains(where: { $0 === table }) {
+      shadow = .values(table.values(of: remote))
+    }
+    try tables.setShadow(shadow, table, key)
     if parked != nil || placement.row.parked != nil {
       try tables.park(parked.map { ParkedFields(fields: $0, extent: .fields) }, placement.syncKey)
     }

@@ -14,14 +14,12 @@ extension ReplicaTables {
   ///
   /// - Parameter tables: Its answer to the declaration of this file's tables.
   package func noteSpaceTables(_ tables: [SpaceTable]) throws {
-    guard var news = try news(in: tables) else { return }
-    if try state().revision == nil {
-      // The rows are not yet known to be those of the space. Its next answer is news again.
-      for place in news.indices {
-        news[place].pending.removeAll { $0.constraint.index != nil }
+    guard let news = try news(in: tables) else { return }
+    // Before the first pull, the rows are not known to be those of the space. That pull touches them.
+    if try state().revision != nil {
+      for table in try unclaimedTables(of: news, besides: spaceTables()) {
+        try touchRows(of: table)
       }
-    } else {
-      try touchUnclaimedRows(news)
     }
     // A file of an earlier version does not have it.
     try connection.execute(ReplicaTables.rulesCreation)
@@ -30,20 +28,27 @@ extension ReplicaTables {
       [.blob(SyncMessageWriter.bytes(news))])
   }
 
-  /// Touches all rows of tables with a unique index of this file that is pending since now, because the space has
-  /// records of which nobody has stated the value: the next commit states it, although the rows have not changed.
-  private func touchUnclaimedRows(_ tables: [SpaceTable]) throws {
-    let known = try spaceTables()
-    for table in try schema().tables {
+  /// The tables with a unique index of this file that is pending, because the space has records of which nobody has
+  /// stated the value.
+  ///
+  /// - Parameter known: Tables whose pending indexes do not count.
+  func unclaimedTables(
+    of tables: [SpaceTable], besides known: [SpaceTable] = []
+  ) throws -> [ReplicaTable] {
+    try schema().tables.filter { table in
       let former = known.table(named: table.name)?.pending.map(\.constraint) ?? []
-      let isUnclaimed = tables.table(named: table.name)?.pending.contains { entry in
+      return tables.table(named: table.name)?.pending.contains { entry in
         entry.constraint.index != nil && !former.contains(entry.constraint)
           && table.declaration.constraints?.contains(entry.constraint) == true
-      }
-      guard isUnclaimed ?? false else { continue }
-      let hasKey = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
-      try touch(table, where: hasKey)
+      } ?? false
     }
+  }
+
+  /// Touches all rows of a table: the next commit states their values in pending indexes, although they have not
+  /// changed.
+  func touchRows(of table: ReplicaTable) throws {
+    let hasKey = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+    try touch(table, where: hasKey)
   }
 
   /// Makes rows `t` that a condition selects rows that may have changed: the next commit looks at them.

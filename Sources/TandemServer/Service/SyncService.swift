@@ -272,7 +272,9 @@ extension SyncService {
         try await outcome(in: space) { try await $0.commit(commit, account: client.account) })
     case .repeatedCommit(let commit):
       return .outcome(
-        try await outcome(in: space) { try await self.repeatedOutcome(of: commit, in: $0) })
+        try await outcome(in: space) {
+          try await self.repeatedOutcome(of: commit, in: $0, account: client.account)
+        })
     case .events: preconditionFailure("an event stream is answered before")
     }
   }
@@ -306,12 +308,13 @@ extension SyncService {
   /// The stored outcome of a commit of a client that may only read: it may have lost the right to
   /// write after it sent the commit, and the outcome then.
   private func repeatedOutcome(
-    of commit: SyncCommitIdentity, in store: any SpaceStore
+    of commit: SyncCommitIdentity, in store: any SpaceStore, account: String?
   ) async throws -> SyncOutcome {
     let pull = SyncPull(replica: commit.replica, since: nil, maxChangeCount: 1)
     guard case .page(let page) = try await store.page(pull), let standing = page.replica,
       standing.sequence == commit.sequence, standing.commit == commit.id
     else {
+      try await store.refuse(commit, account: account)
       throw SyncRequestError(
         .unauthorized, "the access token permits only to read the space; use one that may write")
     }

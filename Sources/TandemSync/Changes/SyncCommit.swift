@@ -38,6 +38,11 @@ package struct SyncCommit: Hashable, Sendable {
   /// revision that it was made to.
   package let overruled: [SyncRecordState]
 
+  /// What distinguishes it from all others.
+  package var identity: SyncCommitIdentity {
+    SyncCommitIdentity(replica: replica, sequence: sequence, id: id)
+  }
+
   package init(
     replica: SyncToken, sequence: Int, id: SyncToken, base: SpaceRevision, part: Int = 1,
     of: Int = 1,

@@ -277,7 +277,9 @@ extension SyncSession {
   private mutating func refused(_ refusal: SyncRequestError) -> [Action] {
     if refusal.isTransient { return disconnected(retryAfter: refusal.retryAfter) }
     switch activity {
-    case .pushing(let commit, _, _) where certainCommit == commit:
+    // Without a valid token nothing can be pulled either: the commit stays as it is until there is one.
+    case .pushing(let commit, _, _)
+    where certainCommit == commit && refusal.code != .unauthenticated:
       certainCommit = nil
       block = .refused(refusal)
       return perform(.takeBack(commit))
