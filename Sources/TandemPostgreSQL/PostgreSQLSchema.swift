@@ -66,6 +66,9 @@ package enum PostgreSQLSchema {
     CREATE TABLE tandem.number (
       space bigint NOT NULL, tab text COLLATE "C" NOT NULL, highest bigint NOT NULL,
       PRIMARY KEY (space, tab));
+    CREATE TABLE tandem.usage (
+      space bigint PRIMARY KEY, version bigint NOT NULL, records bigint NOT NULL,
+      bytes bigint NOT NULL) WITH (fillfactor = 50);
     """
 
   /// Makes the tables, unless they are there.

@@ -123,6 +123,18 @@ enum ServeCommand: Command {
     static let maxSpaces = ValueOption(
       "max-spaces", in: 1...10_000_000,
       help: "The number of spaces beyond which none is created\n(default: 10000).")
+    static let maxSpaceRecords = ValueOption(
+      "max-space-records", in: 1...Int.max,
+      help: """
+        The quota of records of each space. A commit beyond it is
+        refused, unless the space has no more records afterwards.
+        """)
+    static let maxSpaceBytes = ValueOption.byteCount(
+      "max-space-bytes",
+      help: """
+        The quota of bytes of each space: of the values of its
+        records, without history and indexes.
+        """)
     static let maxOpenSpaces = ValueOption(
       "max-open-spaces", in: 1...100_000,
       help:
@@ -176,8 +188,9 @@ enum ServeCommand: Command {
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
-      Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime, Option.maxBodies,
-      Option.maxAnswers, Option.maxSpaces, Option.maxOpenSpaces, Option.idleTime,
+      Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime,
+      Option.maxBodies, Option.maxAnswers, Option.maxSpaces,
+      Option.maxSpaceRecords, Option.maxSpaceBytes, Option.maxOpenSpaces, Option.idleTime,
       Option.heartbeat,
     ],
     examples: [
@@ -383,6 +396,8 @@ enum ServeCommand: Command {
 
   private static func serviceLimits(_ arguments: ParsedArguments) -> SyncService.Limits {
     var limits = SyncService.Limits()
+    limits.messages.maxSpaceRecordCount = arguments[Option.maxSpaceRecords]
+    limits.messages.maxSpaceByteCount = arguments[Option.maxSpaceBytes]
     limits.maxTokenRequestCount =
       arguments[Option.maxTokenRequests] ?? limits.maxTokenRequestCount
     limits.maxTokenStreamCount = arguments[Option.maxTokenStreams] ?? limits.maxTokenStreamCount

@@ -80,12 +80,17 @@ enum SpaceCommand: Command {
   }
 
   private static func show(_ place: SpacePlace) async throws {
-    let (tables, rules) = try await place.read { (try $0.definedTables(), try $0.rules()) }
+    let (tables, rules, usage) = try await place.read {
+      (try $0.definedTables(), try $0.rules(), try $0.usage())
+    }
     for table in tables {
       try OutputStream.printLines(
         [line(table)] + checks(table)
           + rules.filter { $0.table == FieldName(table.name) }.map { line($0, table) })
     }
+    try OutputStream.printLines([
+      "\(Quantity.count(usage.recordCount, "record")), \(Quantity.bytes(Double(usage.byteCount)))"
+    ])
   }
 
   private static func line(_ table: SpaceTable) -> String {

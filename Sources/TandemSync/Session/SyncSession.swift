@@ -277,7 +277,8 @@ extension SyncSession {
   private mutating func refused(_ refusal: SyncRequestError) -> [Action] {
     if refusal.isTransient { return disconnected(retryAfter: refusal.retryAfter) }
     switch activity {
-    case .pushing(let commit, _, _) where certainCommit == commit:
+    // A space with a full quota has looked at earlier attempts: none was accepted.
+    case .pushing(let commit, _, _) where certainCommit == commit || refusal.code == .overQuota:
       certainCommit = nil
       block = .refused(refusal)
       return perform(.takeBack(commit))
