@@ -110,8 +110,17 @@ enum ServeCommand: Command {
       "max-failures", in: 1...1_000_000,
       help: """
         Ban an address (IPv6: its /64) after so many wrong access
-        tokens. Not behind a proxy: all addresses are the proxy's.
+        tokens. Behind a proxy, name it by --trusted-proxies.
         """)
+    static let trustedProxies = ValueOption<ProxyNetworks>(
+      "trusted-proxies", "ADDRESS[,ADDRESS]",
+      takes: "addresses or networks, such as 127.0.0.1,10.0.0.0/8,fd00::/8",
+      help: """
+        The proxies before the server, or their networks (IP/BITS):
+        the clients' addresses are those that they append to
+        X-Forwarded-For, for the log and the limits of addresses.
+        """
+    ) { ProxyNetworks($0) }
     static let banTime = ValueOption.seconds(
       "ban-time", help: "The duration of a ban (default: 600).")
     static let maxBodies = ValueOption.byteCount(
@@ -189,7 +198,7 @@ enum ServeCommand: Command {
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
       Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime,
-      Option.maxBodies, Option.maxAnswers, Option.maxSpaces,
+      Option.trustedProxies, Option.maxBodies, Option.maxAnswers, Option.maxSpaces,
       Option.maxSpaceRecords, Option.maxSpaceBytes, Option.maxOpenSpaces, Option.idleTime,
       Option.heartbeat,
     ],
@@ -261,7 +270,8 @@ enum ServeCommand: Command {
     defer { interruption.end() }
     let responder: any HTTPResponder = arguments[Option.inspect] ? Inspector(service) : service
     let server = try HTTPServer(
-      socket, identity: identity, limits: serverLimits(arguments), metrics: metrics,
+      socket, identity: identity, limits: serverLimits(arguments),
+      proxies: arguments[Option.trustedProxies] ?? ProxyNetworks(), metrics: metrics,
       responder: responder, log: log)
     if !isProtected {
       log(
