@@ -19,7 +19,7 @@ package enum PostgreSQLSchema {
       hash text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY,
       definition text NOT NULL, used bigint);
     CREATE TABLE tandem.name (
-      name text COLLATE "C" PRIMARY KEY, space bigint GENERATED ALWAYS AS IDENTITY);
+      name text COLLATE "C" PRIMARY KEY, space bigint GENERATED ALWAYS AS IDENTITY, former text);
     CREATE TABLE tandem.space (
       id bigint PRIMARY KEY, epoch text NOT NULL, head bigint NOT NULL, horizon bigint NOT NULL,
       tables text NOT NULL) WITH (fillfactor = 50);
