@@ -19,7 +19,7 @@ package enum PostgreSQLSchema {
       hash text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY,
       definition text NOT NULL, used bigint);
     CREATE TABLE tandem.name (
-      name text COLLATE "C" PRIMARY KEY, space bigint GENERATED ALWAYS AS IDENTITY);
+      name text COLLATE "C" PRIMARY KEY, space bigint GENERATED ALWAYS AS IDENTITY, former text);
     CREATE TABLE tandem.space (
       id bigint PRIMARY KEY, epoch text NOT NULL, head bigint NOT NULL, horizon bigint NOT NULL,
       tables text NOT NULL) WITH (fillfactor = 50);
@@ -66,6 +66,9 @@ package enum PostgreSQLSchema {
     CREATE TABLE tandem.number (
       space bigint NOT NULL, tab text COLLATE "C" NOT NULL, highest bigint NOT NULL,
       PRIMARY KEY (space, tab));
+    CREATE TABLE tandem.usage (
+      space bigint PRIMARY KEY, version bigint NOT NULL, records bigint NOT NULL,
+      bytes bigint NOT NULL) WITH (fillfactor = 50);
     """
 
   /// Makes the tables, unless they are there.

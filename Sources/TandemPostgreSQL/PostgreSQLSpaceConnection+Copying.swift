@@ -12,7 +12,7 @@ extension SpaceStoredTable {
   /// The columns of the primary key behind the number of the space.
   fileprivate var keyColumns: [String] {
     switch self {
-    case .space: []
+    case .space, .usage: []
     case .record: ["tab", "key"]
     case .history: ["version"]
     case .replica, .replicaName: ["id"]

@@ -160,7 +160,7 @@ extension PostgreSQLSpaceConnection: SpaceConnection {
     let rows = try exchange([query(statement, parameters)])[0]
     switch statement {
     case .state, .mark, .revisionOfCommit, .replica, .record, .rulesOfTable, .ownRules, .rules,
-      .numbers:
+      .numbers, .usage:
       known[lookup] = rows
     default: break
     }
@@ -311,6 +311,7 @@ extension PostgreSQLSpaceConnection {
       guard let rows = known[key] else { return }
       let account = rows.first.flatMap { $0[0].isNull ? nil : $0[0] } ?? parameters[1]
       known[key] = [[account] + parameters[2...]]
+    case .setUsage: set(.usage, [], parameters)
     case .insertClaim, .deleteClaim, .insertOverruled, .storeCount, .dropParts, .dropOldParts,
       .storePart:
       // Nothing that is known says anything of these rows.

@@ -9,7 +9,8 @@ package import TandemSync
 /// transaction (``TandemSpace/CommitQueue``). Nothing is kept between transactions.
 package final class PostgreSQLSpaceStore: SpaceStore {
   let database: PostgreSQLDatabase
-  let space: Int64
+  /// The number of the space.
+  package let space: Int64
   /// The name of the space.
   package let name: String
   private let limits: SyncLimits
@@ -28,6 +29,7 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   ///
   /// - Parameter creates: True if a space that is missing is created, with a new history.
   /// - Returns: `nil` if it is missing.
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `unknownSpace` if it was deleted or renamed.
   package static func open(
     _ database: PostgreSQLDatabase, name: String, creates: Bool, limits: SyncLimits = SyncLimits()
   ) async throws -> PostgreSQLSpaceStore? {
@@ -44,10 +46,10 @@ package final class PostgreSQLSpaceStore: SpaceStore {
     of name: String, _ connection: PostgreSQLConnection
   ) throws -> Int64? {
     let query = PostgreSQLQuery(
-      "SELECT space FROM tandem.name WHERE name = $1", [.value(.text(name))])
-    guard case .integer(let space)? = try connection.exchange([query])[0].first?.first else {
-      return nil
-    }
+      "SELECT space, former FROM tandem.name WHERE name = $1", [.value(.text(name))])
+    guard let row = try connection.exchange([query])[0].first, case .integer(let space) = row[0]
+    else { return nil }
+    if let text = row[1].textValue { throw FormerSpace(text: text).refusal(of: name) }
     return space
   }
 
@@ -71,11 +73,15 @@ package final class PostgreSQLSpaceStore: SpaceStore {
     do {
       let rows = try connection.exchange([
         PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+        // A name that is free again, which only copies of a space take.
+        PostgreSQLQuery(
+          "DELETE FROM tandem.name WHERE name = $1 AND former IS NOT NULL\(former == nil ? " AND false" : "")",
+          [.value(.text(name))]),
         PostgreSQLQuery(
           "INSERT INTO tandem.name (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING space",
           [.value(.text(name))]),
       ])
-      let created = rows[1].first?.first?.integerValue.map { Int64($0) }
+      let created = rows[2].first?.first?.integerValue.map { Int64($0) }
       if let space = try created ?? former.flatMap({ _ in try number(of: name, connection) }) {
         let rows = PostgreSQLSpaceConnection(continuing: connection, space: space, place: name)
         if try created != nil || former.map({ try replace(rows, $0) }) == true {
@@ -121,8 +127,65 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   package static func names(_ database: PostgreSQLDatabase) async throws -> [String] {
     try await database.refusing {
       try await database.run { connection in
-        let query = PostgreSQLQuery("SELECT name FROM tandem.name ORDER BY name")
+        let query = PostgreSQLQuery(
+          "SELECT name FROM tandem.name WHERE former IS NULL ORDER BY name")
         return try connection.exchange([query])[0].compactMap { $0[0].textValue }
+      }
+    }
+  }
+}
+
+// MARK: - Names
+
+extension PostgreSQLSpaceStore {
+  /// Gives the space another name. Servers that are running notice it within seconds.
+  ///
+  /// - Returns: False if there is a space of that name.
+  package func rename(to newName: String) async throws -> Bool {
+    let names = [name, newName].map { PostgreSQLParameter.value(.text($0)) }
+    return try await administer { rows in
+      let answers = try rows.exchange([
+        PostgreSQLQuery(
+          "DELETE FROM tandem.name WHERE name = $1 AND former IS NOT NULL", [names[1]]),
+        PostgreSQLQuery("SELECT name FROM tandem.name WHERE name = $1", [names[1]]),
+      ])
+      guard answers[1].isEmpty else { return false }
+      try rows.writeUnseen([
+        PostgreSQLQuery("UPDATE tandem.name SET name = $2 WHERE name = $1", names),
+        PostgreSQLQuery("INSERT INTO tandem.name (name, former) VALUES ($1, $2)", names),
+      ])
+      return true
+    }
+  }
+
+  /// Deletes the space with all that it has. Servers that are running notice it within seconds.
+  package func delete() async throws {
+    let name = PostgreSQLParameter.value(.text(name))
+    try await administer { rows in
+      try rows.deleteAll()
+      let mark = PostgreSQLParameter.value(.text(FormerSpace.deleted.text))
+      try rows.writeUnseen([
+        PostgreSQLQuery("UPDATE tandem.name SET former = $2 WHERE name = $1", [name, mark])
+      ])
+    }
+  }
+
+  /// Runs `body` in a transaction of any length that locks the space, also if it was moved.
+  private func administer<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLSpaceConnection) throws -> Value
+  ) async throws -> Value {
+    try await database.refusing { [space, name] in
+      try await database.run { connection in
+        let rows = PostgreSQLSpaceConnection(connection, space: space, place: name, writes: true)
+        do {
+          try rows.writeUnseen([PostgreSQLQuery("SET LOCAL statement_timeout = 0")])
+          let value = try body(rows)
+          try rows.commit()
+          return value
+        } catch {
+          rows.rollBack()
+          throw error
+        }
       }
     }
   }

@@ -17,6 +17,13 @@ extension SpaceStatement {
     case .toggleMoved: "UPDATE tandem.space SET horizon = -1 - horizon WHERE id = $1"
     case .setEpoch: "UPDATE tandem.space SET epoch = $2, horizon = head WHERE id = $1"
 
+    case .usage: "SELECT version, records, bytes FROM tandem.usage WHERE space = $1"
+    case .setUsage:
+      """
+      INSERT INTO tandem.usage VALUES ($1, $2, $3, $4) ON CONFLICT (space) DO UPDATE SET
+        version = excluded.version, records = excluded.records, bytes = excluded.bytes
+      """
+
     case .insertHistory: "INSERT INTO tandem.history VALUES ($1, $2, $3, $4, $5, $6, $7)"
     case .mark: "SELECT mark FROM tandem.history WHERE space = $1 AND version = $2"
     case .revisionOfCommit:

@@ -114,6 +114,7 @@ extension SQLiteSpaceConnection {
     case .constraints: try connection.integer("PRAGMA user_version") ?? 0 >= 2
     case .statedClaims: try has(table: "claim_stated")
     case .numbers: try connection.integer("PRAGMA user_version") ?? 0 >= Self.format
+    case .usage: try has(table: "usage")
     }
   }
 
@@ -210,6 +211,14 @@ extension SQLiteSpaceConnection {
       [
         "CREATE TABLE number (tab TEXT PRIMARY KEY, highest INTEGER NOT NULL)",
         "PRAGMA user_version=\(format)",
+      ]
+    case .usage:
+      [
+        """
+        CREATE TABLE usage (
+          id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, records INTEGER NOT NULL,
+          bytes INTEGER NOT NULL)
+        """
       ]
     }
   }

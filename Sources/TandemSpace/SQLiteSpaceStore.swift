@@ -192,7 +192,8 @@ extension SpaceTables {
       let commits = entries.lazy.map(\.commit)
       let records = commits.flatMap { $0.changes.lazy.map(\.key) }.prefix(Self.maxReadAheadCount)
       try connection.expect(
-        [SpaceLookup(.state, [])] + commits.flatMap(lookups) + recordLookups(records))
+        [SpaceLookup(.state, [])] + (limits.hasQuota ? [SpaceLookup(.usage, [])] : [])
+          + commits.flatMap(lookups) + recordLookups(records))
     }
     return try entries.map { try answer($0, at: time, using: &generator) }
   }

@@ -78,6 +78,7 @@ package struct SpaceLookup: Hashable, Sendable {
 /// Tables that a space may lack until something is written to them.
 package enum SpaceTableGroup: CaseIterable, Sendable {
   case changeCounts, replicaNames, columnDefinitions, parts, constraints, statedClaims, numbers
+  case usage
 }
 
 extension SpaceConnection {
@@ -120,6 +121,11 @@ package enum SpaceStatement: Int, CaseIterable, Sendable {
   case setEpoch
   /// Marks the space as moved to another store, or takes the mark back: a negative horizon.
   case toggleMoved
+
+  /// → version, number of records, number of bytes
+  case usage
+  /// : version, number of records, number of bytes
+  case setUsage
 
   // MARK: The history
 

@@ -13,6 +13,8 @@ extension SpaceStatement {
     case .setTables: "UPDATE space SET tables = ?"
     case .toggleMoved: "UPDATE space SET horizon = -1 - horizon"
     case .setEpoch: "UPDATE space SET epoch = ?, horizon = head"
+    case .usage: "SELECT version, records, bytes FROM usage"
+    case .setUsage: "INSERT OR REPLACE INTO usage VALUES (1, ?, ?, ?)"
 
     case .insertHistory: "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)"
     case .mark: "SELECT mark FROM history WHERE version = ?"

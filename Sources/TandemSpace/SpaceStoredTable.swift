@@ -6,7 +6,7 @@ package enum SpaceStoredTable: String, CaseIterable, Sendable {
   case changeCount = "change_count"
   case replicaName = "replica_name"
   case columnDefinition = "column_definition"
-  case part, rule, claim, number
+  case part, rule, claim, number, usage
 
   /// The columns that have the same values in both stores.
   package var columns: [String] {
@@ -27,6 +27,7 @@ package enum SpaceStoredTable: String, CaseIterable, Sendable {
     case .rule: ["number", "tab", "parent", "definition", "dropped"]
     case .claim: ["rule", "side", "value", "key"]
     case .number: ["tab", "highest"]
+    case .usage: ["version", "records", "bytes"]
     }
   }
 
@@ -40,6 +41,7 @@ package enum SpaceStoredTable: String, CaseIterable, Sendable {
     case .part: [.parts]
     case .rule, .claim: [.constraints]
     case .number: [.numbers]
+    case .usage: [.usage]
     }
   }
 }

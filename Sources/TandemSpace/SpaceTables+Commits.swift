@@ -196,6 +196,7 @@ extension SpaceTables {
       var digest = state.digest
       let hasher = RecordHasher()
       let changed = edits.filter(\.changesRecord)
+      try noteUsage(after: changed, of: state, in: revision.version)
       for edit in changed {
         if let fields = edit.old?.fields { digest.remove(edit.key, fields, by: hasher) }
         if let fields = edit.new.fields { digest.add(edit.key, fields, by: hasher) }

@@ -38,8 +38,24 @@ extension SpaceTables {
   ) throws -> MovedSpace {
     try target.connection.prepareCopy()
     try connection.prepareCopy()
-    let position = try position()
-    if position?.isMoved == true { try connection.run(.toggleMoved, []) }
+    if try position()?.isMoved == true { try connection.run(.toggleMoved, []) }
+    let moved = try transfer(to: target, progress)
+    try connection.run(.toggleMoved, [])
+    return moved
+  }
+
+  /// Copies a space with all that it has, and leaves it as it is: its replicas take the copy for a state of it.
+  ///
+  /// - Parameter target: As in ``move(to:progress:)``.
+  package func copy(to target: SpaceTables) throws -> MovedSpace {
+    try target.connection.prepareCopy()
+    try connection.prepareCopy()
+    return try transfer(to: target) { _, _ in }
+  }
+
+  private func transfer(
+    to target: SpaceTables, _ progress: (Int, Int) -> Void
+  ) throws -> MovedSpace {
     // Throws if it is damaged.
     _ = try state()
     guard try target.connection.createTables() else {
@@ -60,7 +76,6 @@ extension SpaceTables {
     let tablesOfState = try target.state().tables
     if tablesOfState.contains(where: \.isNumbered) { try target.connection.make(.numbers) }
     try target.check(sums)
-    try connection.run(.toggleMoved, [])
     return MovedSpace(head: try target.state().head, rowCount: rowCount)
   }
 

@@ -22,9 +22,10 @@ package import TandemSync
 /// - `part`: the parts of commits whose other parts have not arrived.
 /// - `rule` and `claim`: the constraints of the tables, and the values that records have under them.
 /// - `number`: the highest number that was ever given in each table whose keys are numbers that SQLite chooses.
+/// - `usage`: one row with the number and the bytes of the live records, where there is a quota.
 ///
 /// `change_count`, `replica_name` and `column_definition` are for people. In files of earlier versions, they are missing
-/// until something is written to them, as `part`, `rule`, `claim` and `number` are in every file.
+/// until something is written to them, as `part`, `rule`, `claim`, `number` and `usage` are in every file.
 package struct SpaceTables {
   /// The connection with the open transaction.
   let connection: any SpaceConnection

@@ -30,7 +30,7 @@ struct ServeConfigurationTests: ShellSuite {
     }
     #expect(options.count > 20)
     for option in options {
-      let candidates = ["1000", "127.0.0.1:1", "text", "info", "RS256", "x"]
+      let candidates = ["1000", "127.0.0.1:1", "text", "info", "RS256", "127.0.0.1", "x"]
       let text =
         option.placeholder == nil
         ? "true" : try #require(candidates.first { (try? option.read($0)) != nil })

@@ -66,7 +66,10 @@ struct SpaceMoveTests {
     let database = try await PostgreSQLDatabase.open(
       address: try TestCluster.shared.get().makeDatabase(), creates: true)
     var file = folder.path(of: "0.space")
-    let first = try await SQLiteSpaceStore.open(path: file, creates: true)
+    // What the records take is stored as well.
+    var limits = SyncLimits()
+    limits.maxSpaceRecordCount = 1_000
+    let first = try await SQLiteSpaceStore.open(path: file, creates: true, limits: limits)
     _ = try await first.declare(Self.tables)
     var replica = MovingReplica(seed: 1)
     var (commit, outcome) = try await Self.commit(&replica, first, count: 30)

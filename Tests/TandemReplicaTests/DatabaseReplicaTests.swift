@@ -95,6 +95,50 @@ struct DatabaseReplicaTests {
     await store.close()
   }
 
+  @Test(
+    "A file beyond the quota of its space keeps its rows and receives others, and goes on when there is room",
+    arguments: [false, true])
+  func quota(isKilled: Bool) async throws {
+    var limits = SyncLimits()
+    limits.maxSpaceRecordCount = 3
+    let path = folder.path(of: "space.tandem")
+    let store = try await SQLiteSpaceStore.open(path: path, creates: true, limits: limits)
+    let (a, b) = (try await attached("a.db", to: store), try await attached("b.db", to: store))
+    func sync(_ database: Database) async throws -> SyncStatus {
+      try await SyncDriver(DatabaseReplica(database), LocalRemote(store))
+        .run(until: .settled(maxFailureCount: 1))
+    }
+    func ids(_ database: Database) async throws -> [String] {
+      try await database.read { try $0.fetchValues("SELECT id FROM t ORDER BY id") }
+    }
+    try await a.write { _ = try $0.execute("INSERT INTO t VALUES ('a', 1), ('b', 1)") }
+    func expectUpToDate(_ databases: [Database]) async throws {
+      for database in databases {
+        #expect(try await sync(database) == .upToDate(try await store.state().head))
+      }
+    }
+    try await expectUpToDate([a, b])
+    try await b.write { _ = try $0.execute("INSERT INTO t VALUES ('x', 1), ('y', 1), ('z', 1)") }
+    // A commit that an earlier run has frozen, and may have sent, is no obstacle either.
+    if isKilled { #expect(try await DatabaseReplica(b).perform(.freeze).outbox != nil) }
+    for _ in 0..<2 {
+      guard case .blocked(.refused(let refusal)) = try await sync(b) else { throw Unaccepted() }
+      #expect(refusal.code == .overQuota && refusal.message.contains("would have 5"))
+      #expect(try await ids(b) == ["a", "b", "x", "y", "z"])
+    }
+    try await a.write { _ = try $0.execute("INSERT INTO t VALUES ('c', 1)") }
+    try await expectUpToDate([a])
+    guard case .blocked(.refused) = try await sync(b) else { throw Unaccepted() }
+    #expect(try await ids(b) == ["a", "b", "c", "x", "y", "z"])
+    try await b.write { _ = try $0.execute("DELETE FROM t WHERE id IN ('a', 'x', 'y')") }
+    try await expectUpToDate([b, a])
+    #expect(try await ids(a) == ["b", "c", "z"])
+    #expect(try await ids(b) == ["b", "c", "z"])
+    #expect(try await DatabaseReplica(b).keptEdits(.all).isEmpty)
+    for database in [a, b] { await database.close() }
+    await store.close()
+  }
+
   private struct Unaccepted: Error {}
 
   @Test("The commit that was just frozen is the one in the file, until another process settles it")

@@ -29,22 +29,25 @@ final class TestHTTP: Sendable {
   let port: UInt16
 
   init(
-    _ limits: HTTPServerLimits = .patient, identity: HTTPServer.Identity? = nil
+    _ limits: HTTPServerLimits = .patient, identity: HTTPServer.Identity? = nil,
+    proxies: ProxyNetworks = ProxyNetworks()
   ) throws {
     responder = TestResponder()
     let socket = try ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false)
     let log = log
     port = socket.port
     server = try HTTPServer(
-      socket, identity: identity, limits: limits, metrics: metrics, responder: responder
+      socket, identity: identity, limits: limits, proxies: proxies, metrics: metrics,
+      responder: responder
     ) { log.add($0) }
   }
 
   /// Runs a server while `body` runs.
   static func with(
-    _ limits: HTTPServerLimits = .patient, _ body: (TestHTTP) async throws -> Void
+    _ limits: HTTPServerLimits = .patient, proxies: ProxyNetworks = ProxyNetworks(),
+    _ body: (TestHTTP) async throws -> Void
   ) async throws {
-    let http = try TestHTTP(limits)
+    let http = try TestHTTP(limits, proxies: proxies)
     let run = Task { await http.server.run() }
     do {
       try await body(http)
@@ -115,6 +118,7 @@ final class TestResponder: HTTPResponder {
   func answer(_ request: ServedRequest) async -> HTTPAnswer {
     switch request.head.path {
     case "/large": return HTTPAnswer(type: "text/plain", TestHTTP.large)
+    case "/address": return HTTPAnswer(request.head.address ?? "")
     case "/huge": return HTTPAnswer(type: "text/plain", TestHTTP.huge)
     case "/stream":
       let stream = AnswerStream(maxBacklogByteCount: 100_000)

@@ -17,7 +17,7 @@ final class TestSpace {
 
   private let rows: Rows
   var generator: SplitMix64
-  private let limits: SyncLimits
+  var limits: SyncLimits
 
   init(
     seed: Int = 1, limits: SyncLimits = SyncLimits(),

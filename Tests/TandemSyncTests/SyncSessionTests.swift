@@ -134,6 +134,12 @@ import Testing
     _ = later.handle(.requested)
     #expect(later.handle(.performed(pending)).last == .push(token))
     #expect(later.handle(.refused(refusal)).first == .report(.blocked(.refused(refusal))))
+    // A space that is full has looked whether it accepted the commit before.
+    var full = SyncSession()
+    _ = full.handle(.requested)
+    #expect(full.handle(.performed(pending)).last == .push(token))
+    let quota = SyncRequestError(.overQuota, "full")
+    #expect(full.handle(.refused(quota)) == [.perform(.takeBack(token))])
   }
 
   @Test("A space that cannot answer now is asked again not before the time it names")

@@ -42,6 +42,7 @@ struct SpaceCommandTests: ShellSuite {
           1  mail is unique (NOCASE); pending, broken by ("a"), ("b")
           2  up refers to cat(id)
         whole(a, b); records merge as a whole
+        2 records, 18 B
 
         """)
     #expect(

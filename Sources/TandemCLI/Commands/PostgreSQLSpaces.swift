@@ -8,8 +8,11 @@ final class PostgreSQLSpaces: ServedSpaces {
   let database: PostgreSQLDatabase
   private let maxSpaceCount: Int
   private let limits: SyncLimits
-  /// The spaces that were used: all commits of one wait in the same queue.
-  private let stores = Mutex<[String: PostgreSQLSpaceStore]>([:])
+  /// The spaces that were used, and when their names were looked up: all commits of one wait in the same queue.
+  private let stores = Mutex<[String: Opened]>([:])
+  private typealias Opened = (store: PostgreSQLSpaceStore, lookup: ContinuousClock.Instant)
+  /// The time after which a name is looked up again, because the space may have been renamed or deleted.
+  private static let lookupInterval = Duration.seconds(2)
 
   init(_ database: PostgreSQLDatabase, maxSpaceCount: Int, limits: SyncLimits) {
     self.database = database
@@ -24,7 +27,15 @@ final class PostgreSQLSpaces: ServedSpaces {
   func with<Result: Sendable>(
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
   ) async throws -> Result {
-    try await body(try await store(name, creates: creates))
+    let store = try await store(name, creates: creates)
+    do {
+      return try await body(store)
+    } catch let error as SpaceError {
+      // It may have been deleted since its name was looked up, which is what clients have to hear.
+      stores.withLock { $0[name] = nil }
+      _ = try await self.store(name, creates: false)
+      throw error
+    }
   }
 
   func follow(
@@ -34,7 +45,8 @@ final class PostgreSQLSpaces: ServedSpaces {
   }
 
   private func store(_ name: String, creates: Bool) async throws -> PostgreSQLSpaceStore {
-    if let store = stores.withLock({ $0[name] }) { return store }
+    let known = stores.withLock { $0[name] }
+    if let known, known.lookup + Self.lookupInterval > .now { return known.store }
     guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
     if let store = try await open(name, creates: false) { return store }
     guard creates else { throw SyncRequestError.unknownSpace(name) }
@@ -53,10 +65,11 @@ final class PostgreSQLSpaces: ServedSpaces {
       database, name: name, creates: creates, limits: limits)
     guard let opened else { return nil }
     return stores.withLock { stores in
-      // Another request may have opened it meanwhile.
-      if let store = stores[name] { return store }
-      stores[name] = opened
-      return opened
+      // Another request may have opened it before.
+      let known = stores[name]?.store
+      let store = known?.space == opened.space ? known ?? opened : opened
+      stores[name] = (store, .now)
+      return store
     }
   }
 

@@ -110,8 +110,17 @@ enum ServeCommand: Command {
       "max-failures", in: 1...1_000_000,
       help: """
         Ban an address (IPv6: its /64) after so many wrong access
-        tokens. Not behind a proxy: all addresses are the proxy's.
+        tokens. Behind a proxy, name it by --trusted-proxies.
         """)
+    static let trustedProxies = ValueOption<ProxyNetworks>(
+      "trusted-proxies", "ADDRESS[,ADDRESS]",
+      takes: "addresses or networks, such as 127.0.0.1,10.0.0.0/8,fd00::/8",
+      help: """
+        The proxies before the server, or their networks (IP/BITS):
+        the clients' addresses are those that they append to
+        X-Forwarded-For, for the log and the limits of addresses.
+        """
+    ) { ProxyNetworks($0) }
     static let banTime = ValueOption.seconds(
       "ban-time", help: "The duration of a ban (default: 600).")
     static let maxBodies = ValueOption.byteCount(
@@ -123,6 +132,18 @@ enum ServeCommand: Command {
     static let maxSpaces = ValueOption(
       "max-spaces", in: 1...10_000_000,
       help: "The number of spaces beyond which none is created\n(default: 10000).")
+    static let maxSpaceRecords = ValueOption(
+      "max-space-records", in: 1...Int.max,
+      help: """
+        The quota of records of each space. A commit beyond it is
+        refused, unless the space has no more records afterwards.
+        """)
+    static let maxSpaceBytes = ValueOption.byteCount(
+      "max-space-bytes",
+      help: """
+        The quota of bytes of each space: of the values of its
+        records, without history and indexes.
+        """)
     static let maxOpenSpaces = ValueOption(
       "max-open-spaces", in: 1...100_000,
       help:
@@ -176,8 +197,9 @@ enum ServeCommand: Command {
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
-      Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime, Option.maxBodies,
-      Option.maxAnswers, Option.maxSpaces, Option.maxOpenSpaces, Option.idleTime,
+      Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime,
+      Option.trustedProxies, Option.maxBodies, Option.maxAnswers, Option.maxSpaces,
+      Option.maxSpaceRecords, Option.maxSpaceBytes, Option.maxOpenSpaces, Option.idleTime,
       Option.heartbeat,
     ],
     examples: [
@@ -248,7 +270,8 @@ enum ServeCommand: Command {
     defer { interruption.end() }
     let responder: any HTTPResponder = arguments[Option.inspect] ? Inspector(service) : service
     let server = try HTTPServer(
-      socket, identity: identity, limits: serverLimits(arguments), metrics: metrics,
+      socket, identity: identity, limits: serverLimits(arguments),
+      proxies: arguments[Option.trustedProxies] ?? ProxyNetworks(), metrics: metrics,
       responder: responder, log: log)
     if !isProtected {
       log(
@@ -383,6 +406,8 @@ enum ServeCommand: Command {
 
   private static func serviceLimits(_ arguments: ParsedArguments) -> SyncService.Limits {
     var limits = SyncService.Limits()
+    limits.messages.maxSpaceRecordCount = arguments[Option.maxSpaceRecords]
+    limits.messages.maxSpaceByteCount = arguments[Option.maxSpaceBytes]
     limits.maxTokenRequestCount =
       arguments[Option.maxTokenRequests] ?? limits.maxTokenRequestCount
     limits.maxTokenStreamCount = arguments[Option.maxTokenStreams] ?? limits.maxTokenStreamCount

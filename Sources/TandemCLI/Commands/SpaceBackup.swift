@@ -61,6 +61,8 @@ struct SpaceBackup {
   func remove() throws {
     let hidden = Self.hiddenPath(beside: path)
     guard rename(path, hidden) == 0 else {
+      // A backup that runs at the same time has removed it.
+      guard errno != ENOENT else { return }
       throw FileError(path: path, action: "removed", code: errno)
     }
     try Self.removeDirectory(hidden)

@@ -1,6 +1,7 @@
 import Tandem
 
-/// `tandem space`: shows the tables and constraints of a space, and drops what copies no longer have.
+/// `tandem space`: shows the tables and constraints of a space, drops what copies no longer have, and renames, deletes,
+/// exports and imports spaces.
 enum SpaceCommand: Command {
   /// The options, each declared once.
   enum Option {
@@ -12,11 +13,14 @@ enum SpaceCommand: Command {
       help:
         "Forget how the columns of this table are defined.\nThe next copy that synchronizes defines them."
     )
+    static let confirm = ValueOption<String>(
+      "confirm", "SPACE",
+      help: "For rename and delete: the name of the space once more,\ninstead of a question.")
   }
 
   static let specification = CommandSpecification(
     name: "space",
-    summary: "Show the tables and constraints of a space, or drop what no copy has.",
+    summary: "Show, rename, delete, export or import a space.",
     discussion: """
       Shows the tables of a space with their keys and columns, as the first copy that had them declared
       them. Other copies may declare other types, and their users are told. Below each table are its
@@ -32,21 +36,46 @@ enum SpaceCommand: Command {
       CHECK. They are shown the differences from the former definitions until the space forgets these. No record
       changes.
 
+      rename NAME gives a space another name; its access tokens need the new name. Users attach their
+      files to it, without --table, and keep all edits. delete removes a space with its history; the
+      rows of its copies stay in their files. Copies of a deleted or former name are refused, and say
+      so; they do not create it again. Both ask for the name of the space. Stop a server of files
+      before; servers of a database notice it within seconds.
+
+      export FILE writes the state of a space at one moment into a new file, with its history. import
+      FILE makes a space of such a file, or of any file of a space, under a name that no space has. Copies
+      that have seen later commits notice that these are missing, as after a restored backup.
+
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
-    operands: [],
-    options: SpacePlace.Option.all + [Option.dropConstraint, Option.redefine],
+    operands: [
+      .init(
+        name: "[ACTION [NAME|FILE]]", help: "rename NAME, delete, export FILE or import FILE.",
+        offer: .words(["rename", "delete", "export", "import"]))
+    ],
+    options: SpacePlace.Option.all + [Option.dropConstraint, Option.redefine, Option.confirm],
     examples: [
       "tandem space --space shared.space",
       "tandem space --space notes --data spaces --drop-constraint 3",
       "tandem space --space notes --data spaces --redefine note",
       "tandem space --space notes --store service=spaces",
-    ])
+      "tandem space rename todo --space notes --data spaces",
+      "tandem space delete --space notes --store service=spaces --confirm notes",
+      "tandem space export notes.space --space notes --data spaces",
+      "tandem space import notes.space --space notes --store service=spaces",
+    ], repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     guard arguments[Option.dropConstraint] == nil || arguments[Option.redefine] == nil else {
       throw arguments.error(
         "--drop-constraint and --redefine are two changes: make one after the other")
+    }
+    if let action = arguments.operands.first {
+      guard arguments[Option.dropConstraint] == nil, arguments[Option.redefine] == nil else {
+        throw arguments.error("\(action), --drop-constraint and --redefine are two changes")
+      }
+      try await administer(action, Array(arguments.operands.dropFirst()), arguments)
+      return ExitStatus.success
     }
     try await SpacePlace.with(arguments) { place in
       if let number = arguments[Option.dropConstraint] {
@@ -80,12 +109,17 @@ enum SpaceCommand: Command {
   }
 
   private static func show(_ place: SpacePlace) async throws {
-    let (tables, rules) = try await place.read { (try $0.definedTables(), try $0.rules()) }
+    let (tables, rules, usage) = try await place.read {
+      (try $0.definedTables(), try $0.rules(), try $0.usage())
+    }
     for table in tables {
       try OutputStream.printLines(
         [line(table)] + checks(table)
           + rules.filter { $0.table == FieldName(table.name) }.map { line($0, table) })
     }
+    try OutputStream.printLines([
+      "\(Quantity.count(usage.recordCount, "record")), \(Quantity.bytes(Double(usage.byteCount)))"
+    ])
   }
 
   private static func line(_ table: SpaceTable) -> String {

@@ -158,7 +158,7 @@ final class Exchange: Sendable {
   var event: ServerEvent {
     state.withLock { state in
       var event = state.event ?? .unanswered(hasHead: state.head != nil)
-      event.address = connection?.address
+      event.address = state.head?.address ?? connection?.address
       event.add(method: state.head?.method ?? "-", target: target)
       event.duration = ContinuousClock.now - start
       event.byteCount = state.sentByteCount

@@ -64,6 +64,7 @@ public final class HTTPServer: Sendable {
   private let isLocal: Bool
   private let responder: any HTTPResponder
   private let limits: HTTPServerLimits
+  private let proxies: ProxyNetworks
   private let metrics: ServerMetrics
   private let log: @Sendable (ServerEvent) -> Void
   let state: Mutex<State>
@@ -90,10 +91,11 @@ public final class HTTPServer: Sendable {
       log: log)
   }
 
-  /// A server that counts connections.
+  /// A server that counts connections, and that knows the proxies before it.
   package init(
     _ socket: ListeningSocket, identity: Identity? = nil,
-    limits: HTTPServerLimits = HTTPServerLimits(), metrics: ServerMetrics,
+    limits: HTTPServerLimits = HTTPServerLimits(), proxies: ProxyNetworks = ProxyNetworks(),
+    metrics: ServerMetrics,
     responder: some HTTPResponder, log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
   ) throws(ServerError) {
     let host = socket.host.contains(":") ? "[\(socket.host)]" : socket.host
@@ -101,6 +103,7 @@ public final class HTTPServer: Sendable {
     isLocal = socket.isLoopback
     self.responder = responder
     self.limits = limits
+    self.proxies = proxies
     self.metrics = metrics
     self.log = log
     state = Mutex(
@@ -375,9 +378,10 @@ extension HTTPServer {
   private func receive(
     headOf exchange: Exchange, _ method: String, _ connection: OpaquePointer
   ) -> MHD_Result {
+    let fields = Self.fields(of: connection)
     let head = ServedRequestHead(
-      method: method, target: exchange.target, fields: Self.fields(of: connection),
-      isLocal: isLocal, address: exchange.connection?.address)
+      method: method, target: exchange.target, fields: fields, isLocal: isLocal,
+      address: proxies.client(behind: exchange.connection?.address, fields))
     exchange.connection?.enter(.receiving)
     if let trouble = trouble(with: head) {
       exchange.receive(head, .accepted(client: nil))

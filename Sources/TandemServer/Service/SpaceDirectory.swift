@@ -162,11 +162,24 @@ package actor SpaceDirectory: ServedSpaces {
     return SpaceName.isValid(name) && stat(file(of: name), &status) == 0 && status.st_size > 0
   }
 
+  /// The symbolic link that keeps what became of a space without a file (``TandemSpace/FormerSpace``).
+  package nonisolated func formerPath(of name: String) -> String { "\(path)/\(name).former" }
+
+  private nonisolated func former(_ name: String) -> FormerSpace? {
+    var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(formerPath(of: name), &text, text.count)
+    guard count > 0 else { return nil }
+    let bytes = text[..<count].map { UInt8(bitPattern: $0) }
+    return FormerSpace(text: String(decoding: bytes, as: UTF8.self))
+  }
+
   package nonisolated func with<Result: Sendable>(
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
   ) async throws -> Result {
-    guard contains(name) || creates && SpaceName.isValid(name) else {
-      throw SyncRequestError.unknownSpace(name)
+    guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
+    if !contains(name) {
+      if let former = former(name) { throw former.refusal(of: name) }
+      guard creates else { throw SyncRequestError.unknownSpace(name) }
     }
     let store = try await open(name, creates: creates)
     do {

@@ -176,7 +176,11 @@ final class SpaceFeeds: Sendable {
     let start = head
     state.withLock { $0.feeds[space]?.begin(at: start) }
     while state.withLock({ $0.feeds[space]?.followerCount ?? 0 > 0 }) {
-      guard try await waits(for: store, after: head) else { continue }
+      guard try await waits(for: store, after: head) else {
+        // Throws if the space was deleted or renamed.
+        try await spaces.with(space) { _ in }
+        continue
+      }
       let event = try await event(after: head, in: store)
       guard event.revision != head else { continue }
       head = event.revision

@@ -98,7 +98,7 @@ extension SyncRequestError {
     case .unknownSpace, .unknownRoute: 404
     case .methodNotAllowed: 405
     case .differentTables: 409
-    case .overLimit: 413
+    case .overLimit, .overQuota: 413
     case .unsupportedMedia: 415
     case .tooManyRequests: 429
     default: 503

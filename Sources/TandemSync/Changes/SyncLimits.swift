@@ -47,6 +47,11 @@ package struct SyncLimits: Hashable, Sendable {
   /// The maximum number of bytes that wait for one slow reader of an event stream.
   package var maxStreamBacklogByteCount: Int
 
+  /// The maximum number of live records of a space; `nil` for any number.
+  package var maxSpaceRecordCount: Int?
+  /// The maximum number of bytes of the live records of a space; `nil` for any number.
+  package var maxSpaceByteCount: Int?
+
   /// The usual limits, unless specified otherwise.
   package init(
     maxRecordByteCount: Int = 4 << 20, maxCommitByteCount: Int = 16 << 20,

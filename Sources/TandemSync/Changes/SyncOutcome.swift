@@ -99,6 +99,8 @@ public struct SyncRequestError: Error, Hashable, Sendable, CustomStringConvertib
     public static let malformed = Code(name: "malformed")
     /// The request exceeds a limit of `SyncLimits`.
     public static let overLimit = Code(name: "overLimit")
+    /// The space would exceed its quota of records or bytes. Every commit that makes no more of them is accepted.
+    public static let overQuota = Code(name: "overQuota")
     /// The request names nobody.
     public static let unauthenticated = Code(name: "unauthenticated")
     /// The request is not permitted to whom it names.

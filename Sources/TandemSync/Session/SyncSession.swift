@@ -277,9 +277,11 @@ extension SyncSession {
   private mutating func refused(_ refusal: SyncRequestError) -> [Action] {
     if refusal.isTransient { return disconnected(retryAfter: refusal.retryAfter) }
     switch activity {
-    // Without a valid token nothing can be pulled either: the commit stays as it is until there is one.
+    // Without a valid token nothing can be pulled either: the commit stays as it is until there is one. A space with
+    // a full quota has looked at earlier attempts: none was accepted.
     case .pushing(let commit, _, _)
-    where certainCommit == commit && refusal.code != .unauthenticated:
+    where certainCommit == commit && refusal.code != .unauthenticated
+      || refusal.code == .overQuota:
       certainCommit = nil
       block = .refused(refusal)
       return perform(.takeBack(commit))

@@ -1,0 +1,224 @@
+import Tandem
+import TandemPostgreSQL
+import TandemServer
+
+/// `tandem space rename|delete|export|import`.
+extension SpaceCommand {
+  static func administer(
+    _ action: String, _ operands: [String], _ arguments: ParsedArguments
+  ) async throws {
+    switch (action, operands.count) {
+    case ("rename", 1): try await rename(to: operands[0], arguments)
+    case ("delete", 0): try await delete(arguments)
+    case ("export", 1): try await export(to: operands[0], arguments)
+    case ("import", 1): try await importSpace(from: operands[0], arguments)
+    default:
+      throw arguments.error(
+        "unexpected '\(([action] + operands).joined(separator: " "))': write rename NAME, delete, export FILE or "
+          + "import FILE")
+    }
+  }
+
+  private static func rename(to newName: String, _ arguments: ParsedArguments) async throws {
+    guard SpaceName.isValid(newName) else {
+      throw arguments.error("the name of a space matches \(SpaceName.pattern), not '\(newName)'")
+    }
+    let name = try confirmed("rename", arguments)
+    let taken = FileError(
+      path: name, action: "renamed", reason: "there is a space \(newName); choose another name")
+    switch try place(arguments) {
+    case .files(let data):
+      try await withLock(data, name) { spaces in
+        guard !spaces.contains(newName) else { throw taken }
+        // The newest commits are in files beside it until it is closed.
+        try SQLiteSpaceStore.withFile(spaces.file(of: name), creates: false) { _ in }
+        for suffix in ["-wal", "-journal"] {
+          let path = spaces.file(of: name) + suffix
+          guard access(path, F_OK) != 0 else {
+            throw FileError(
+              path: path, action: "renamed", reason: "another program uses the space; stop it")
+          }
+        }
+        try note(.renamed(newName), of: name, in: spaces)
+        guard systemRename(spaces.file(of: name), spaces.file(of: newName)) == 0 else {
+          throw FileError(path: spaces.file(of: name), action: "renamed", code: errno)
+        }
+        unlink(spaces.formerPath(of: newName))
+        try AtomicFile.synchronize(data)
+      }
+    case .database(let address):
+      try await withStore(address, name) { store in
+        guard try await store.rename(to: newName) else { throw taken }
+      }
+    }
+    TandemCLI.report(
+      "\(name) is called \(newName) now: change the access tokens, and attach the files of users to it (tandem attach "
+        + "DB --server URL --space \(newName))")
+  }
+
+  private static func delete(_ arguments: ParsedArguments) async throws {
+    let name = try confirmed("delete", arguments)
+    switch try place(arguments) {
+    case .files(let data):
+      try await withLock(data, name) { spaces in
+        try note(.deleted, of: name, in: spaces)
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+          let path = spaces.file(of: name) + suffix
+          guard unlink(path) == 0 || errno == ENOENT else {
+            throw FileError(path: path, action: "deleted", code: errno)
+          }
+        }
+        try AtomicFile.synchronize(data)
+      }
+    case .database(let address): try await withStore(address, name) { try await $0.delete() }
+    }
+    TandemCLI.report("\(name) is deleted; the rows of its copies stay in the files of users")
+  }
+
+  private static func export(to path: String, _ arguments: ParsedArguments) async throws {
+    let name = try arguments.required(SpacePlace.Option.space, "the name of the space")
+    guard access(path, F_OK) != 0 else {
+      throw FileError(path: path, action: "written", reason: "it exists; choose another name")
+    }
+    let place = try place(arguments)
+    try await withNewFile(path) { hidden in
+      switch place {
+      case .files(let data):
+        let spaces = try SpaceDirectory(reading: data)
+        guard spaces.contains(name) else {
+          throw SpacePlace.missing(name, in: data, among: try spaces.names())
+        }
+        try SpaceSnapshot.make(of: spaces.file(of: name), at: hidden)
+      case .database(let address):
+        try await withStore(address, name) { store in
+          try await store.read { source in
+            _ = try SQLiteSpaceStore.withFile(hidden, creates: true) { try source.copy(to: $0) }
+          }
+        }
+        try AtomicFile.synchronize(hidden)
+      }
+    }
+  }
+
+  private static func importSpace(from path: String, _ arguments: ParsedArguments) async throws {
+    let name = try arguments.required(SpacePlace.Option.space, "the name of the new space")
+    guard SpaceName.isValid(name) else {
+      throw arguments.error("the name of a space matches \(SpaceName.pattern), not '\(name)'")
+    }
+    let taken = FileError(
+      path: name, action: "imported", reason: "there is a space of this name; choose another one")
+    switch try place(arguments) {
+    case .files(let data):
+      let spaces = try SpaceDirectory(reading: data)
+      guard access(spaces.file(of: name), F_OK) != 0 else { throw taken }
+      try await withNewFile(spaces.file(of: name)) { try SpaceSnapshot.make(of: path, at: $0) }
+      unlink(spaces.formerPath(of: name))
+    case .database(let address):
+      try await SpacePlace.withDatabase(address) { database in
+        let position = try await SQLiteSpaceStore.read(path: path) { try $0.position() }
+        guard let position else { throw SpacePlace.missing(name, in: path, among: []) }
+        let copy = try await PostgreSQLSpaceStore.receive(
+          database, name: name, position
+        ) { target in
+          try SQLiteSpaceStore.withFile(path, creates: false) { try $0.copy(to: target) }
+        }
+        guard copy != nil else { throw taken }
+      }
+    }
+  }
+}
+
+// MARK: - Places
+
+extension SpaceCommand {
+  private enum Place {
+    case files(String)
+    case database(String)
+  }
+
+  private static func place(_ arguments: ParsedArguments) throws -> Place {
+    switch (arguments[SpacePlace.Option.data], arguments[SpacePlace.Option.store]) {
+    case (let data?, nil): return .files(data)
+    case (nil, let address?): return .database(address)
+    default:
+      throw arguments.error(
+        "name either the server's directory by --data, or its database by --store")
+    }
+  }
+
+  /// The name of the space, which was typed twice.
+  private static func confirmed(
+    _ action: String, _ arguments: ParsedArguments
+  ) throws -> String {
+    let name = try arguments.required(SpacePlace.Option.space, "the name of the space")
+    _ = try place(arguments)
+    var typed = arguments[Option.confirm]
+    if typed == nil, Terminal(descriptor: STDIN_FILENO).isTerminal {
+      TandemCLI.report("type the name of the space once more to \(action) it:")
+      typed = readLine()
+    }
+    guard typed == name else {
+      throw arguments.error(
+        "to \(action) the space, give its name once more: --confirm \(name)")
+    }
+    return name
+  }
+
+  /// Runs `body` with the directory of a space, which no server uses meanwhile.
+  private static func withLock(
+    _ data: String, _ name: String, _ body: (SpaceDirectory) throws -> Void
+  ) async throws {
+    _ = try SpaceDirectory(reading: data)
+    let spaces = try SpaceDirectory(path: data)
+    let result = Result {
+      guard spaces.contains(name) else {
+        throw SpacePlace.missing(name, in: data, among: try spaces.names())
+      }
+      try body(spaces)
+    }
+    await spaces.close()
+    try result.get()
+  }
+
+  private static func withStore(
+    _ address: String, _ name: String, _ body: (PostgreSQLSpaceStore) async throws -> Void
+  ) async throws {
+    try await SpacePlace.withDatabase(address) { database in
+      guard let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
+      else {
+        let names = try await PostgreSQLSpaceStore.names(database)
+        throw SpacePlace.missing(name, in: "the database", among: names)
+      }
+      try await body(store)
+    }
+  }
+
+  /// Keeps what becomes of a name, durably, before it does.
+  private static func note(
+    _ former: FormerSpace, of name: String, in spaces: SpaceDirectory
+  ) throws {
+    let path = spaces.formerPath(of: name)
+    unlink(path)
+    guard symlink(former.text, path) == 0 else {
+      throw FileError(path: path, action: "written", code: errno)
+    }
+    try AtomicFile.synchronize(AtomicFile.directory(of: path))
+  }
+
+  /// Makes a file of a space by `body`, checks it, and gives it its path, which no file has.
+  private static func withNewFile(
+    _ path: String, _ body: (_ hidden: String) async throws -> Void
+  ) async throws {
+    let hidden = SpaceBackup.hiddenPath(beside: path)
+    defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(hidden + suffix) } }
+    try await body(hidden)
+    try await SpaceSnapshot.check(hidden)
+    guard link(hidden, path) == 0 else {
+      throw FileError(path: path, action: "written", code: errno)
+    }
+    try AtomicFile.synchronize(AtomicFile.directory(of: path))
+  }
+}
+
+/// `rename(2)`; the method above hides its own name.
+private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
