@@ -84,7 +84,7 @@ let package = Package(
       [
         "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TandemDigests", "CMicroHTTP",
         "CZlib",
-      ], resources: [.embedInCode("Inspector/Page")]),
+      ], resources: [.embedInCode("Inspector/Page"), .embedInCode("Service/openapi.json")]),
     library("TandemPostgreSQL", ["TandemSpace", "TandemSync", "TandemRecords"]),
     // Models in memory
     library("TandemChannels"),
@@ -114,6 +114,9 @@ let package = Package(
     .target(
       name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords", "TestSystemCalls"],
       path: "Tests/Support/TestFolder", swiftSettings: settings),
+    .target(
+      name: "TestTool", dependencies: ["TestFolder", "TandemHTTP"], path: "Tests/Support/TestTool",
+      swiftSettings: settings),
     .target(
       name: "TestPostgreSQL", dependencies: ["TestFolder"], path: "Tests/Support/TestPostgreSQL",
       swiftSettings: settings),
@@ -189,17 +192,20 @@ let package = Package(
     tests(
       "TandemLinksTests",
       [
-        "TandemLinks", "TandemChannels", "TandemRecords", "TandemCLI", "TestFolder",
-        "TestHTTPServer",
+        "TandemLinks", "TandemChannels", "TandemRecords", "TestFolder", "TestHTTPServer",
         "TestRandom",
       ]),
     tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
+    // These only start the tool, so that they are compiled beside it.
     tests(
-      "TandemCLITests",
+      "TandemToolTests",
       [
-        "TandemCLI", "Tandem", "TandemPostgreSQL", "TestPostgreSQL", "TestFolder", "TestHTTPServer",
+        "Tandem", "TandemPostgreSQL", "TestTool", "TestPostgreSQL", "TestFolder", "TestHTTPServer",
         "TestRandom",
       ]),
+    tests(
+      "TandemCLITests",
+      ["TandemCLI", "Tandem", "TandemServer", "TestTool", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 import TestFolder
+import TestTool
 import Testing
 
 @testable import TandemCLI

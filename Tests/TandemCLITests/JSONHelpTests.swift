@@ -1,5 +1,6 @@
 import Foundation
 import TestFolder
+import TestTool
 import Testing
 
 @testable import TandemCLI

@@ -3,6 +3,7 @@ import Synchronization
 import Tandem
 import TestFolder
 import TestHTTPServer
+import TestTool
 import Testing
 
 @testable import TandemCLI

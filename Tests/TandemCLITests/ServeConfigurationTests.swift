@@ -1,6 +1,7 @@
 import Foundation
 import Tandem
 import TestFolder
+import TestTool
 import Testing
 
 @testable import TandemCLI

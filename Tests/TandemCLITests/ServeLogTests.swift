@@ -4,6 +4,7 @@ import Synchronization
 import Tandem
 import TandemServer
 import TestFolder
+import TestTool
 import Testing
 
 @testable import TandemCLI

@@ -1,7 +1,7 @@
 internal import TandemRecords
 package import TandemSync
 
-/// The requests that a server of spaces answers. ``OpenAPI`` describes the same.
+/// The requests that a server of spaces answers. `openapi.json` describes the same.
 package enum SyncRoute: String, CaseIterable, Sendable {
   case health, metrics, description, spaces, space, tables, commits, changes, events
 
@@ -47,24 +47,6 @@ package enum SyncRoute: String, CaseIterable, Sendable {
 
   /// True if the request is answered without an access token.
   package var isOpen: Bool { self == .health || self == .description }
-
-  /// The status codes of its answers, besides those that every request may get: 400, 405, 413, 429
-  /// and 503.
-  package var statuses: [Int] {
-    var statuses = [200]
-    if !isOpen { statuses += [401, 403] }
-    if hasSpace { statuses += [404] }
-    switch self {
-    case .commits: statuses += [409, 410, 415, 422]
-    case .tables: statuses += [409, 415]
-    case .changes, .events: statuses += [410]
-    case .health, .metrics, .description, .spaces, .space: break
-    }
-    return statuses
-  }
-
-  /// The statuses that every request may get.
-  package static let commonStatuses = [400, 405, 413, 429, 503]
 
   /// The routes of a path, and the space that it names.
   static func matching(_ segments: [String]) -> (routes: [SyncRoute], space: String?) {

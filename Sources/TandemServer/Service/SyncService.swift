@@ -256,7 +256,9 @@ extension SyncService {
     switch call {
     case .health: return .health
     case .metrics: return .text(metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
-    case .description: return .text(OpenAPI.text, type: "application/json")
+    case .description:
+      return .text(
+        String(decoding: PackageResources.openapi_json, as: UTF8.self), type: "application/json")
     case .spaces: return .spaces(try await listings(for: client))
     case .state:
       return .state(

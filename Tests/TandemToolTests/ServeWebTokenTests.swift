@@ -1,0 +1,128 @@
+import Foundation
+import Tandem
+import TestFolder
+import TestTool
+import Testing
+
+/// `tandem serve` with tokens of an identity provider, which openssl signs here.
+@Suite(.serialized) struct ServeWebTokenTests {
+  /// A provider with one key of RSA.
+  private struct Provider {
+    let folder: TemporaryFolder
+    let id: String
+
+    init(_ folder: TemporaryFolder, id: String) async throws {
+      self.folder = folder
+      self.id = id
+      let made = try await Tool.shell(
+        "openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out \(id).pem", in: folder)
+      #expect(made.status == 0, "\(made.error)")
+    }
+
+    /// The key as a member of a set.
+    func jwk() async throws -> String {
+      let text = try await Tool.shell("openssl rsa -in \(id).pem -noout -modulus", in: folder)
+      let digits = text.output.dropFirst("Modulus=".count).filter(\.isHexDigit)
+      let bytes = stride(from: 0, to: digits.count, by: 2).map { place in
+        UInt8(digits.dropFirst(place).prefix(2), radix: 16) ?? 0
+      }
+      return #"{"kty":"RSA","kid":"\#(id)","n":"\#(Self.url(Data(bytes)))","e":"AQAB"}"#
+    }
+
+    func token(_ claims: String) async throws -> String {
+      let header = Self.url(Data(#"{"alg":"RS256","kid":"\#(id)"}"#.utf8))
+      let content = "\(header).\(Self.url(Data(claims.utf8)))"
+      try folder.write(content, to: "content")
+      let signed = try await Tool.shell(
+        "openssl dgst -sha256 -sign \(id).pem -out signature content", in: folder)
+      #expect(signed.status == 0, "\(signed.error)")
+      let signature = try Data(contentsOf: URL(filePath: folder.path(of: "signature")))
+      return "\(content).\(Self.url(signature))"
+    }
+
+    private static func url(_ data: Data) -> String {
+      data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+        .replacing("=", with: "")
+    }
+  }
+
+  private func claims(expiresIn seconds: Int, audience: String = "tandem") -> String {
+    let end = Int(Date().timeIntervalSince1970) + seconds
+    return #"{"iss":"https://id.example/","aud":"\#(audience)","sub":"auth0|ada","exp":\#(end),"#
+      + #""tandem":{"read":"shared","write":["notes-*"]}}"#
+  }
+
+  private static let tables =
+    #"[{"name":"t","key":["id"],"columns":["a"],"granularity":"field"}]"#
+
+  @Test("A person who logged in elsewhere has the spaces that the token names, until it expires")
+  func rights() async throws {
+    let folder = try TemporaryFolder()
+    let provider = try await Provider(folder, id: "first")
+    try folder.write(#"{"keys":[\#(try await provider.jwk())]}"#, to: "keys.json")
+    let own = try await Tool.shell(
+      "\"$tandem\" token create --tokens tokens --account eve --space shared --write", in: folder)
+    let tool = try RunningTool([
+      "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens"),
+      "--jwt-keys", folder.path(of: "keys.json"), "--jwt-issuer", "https://id.example/",
+      "--jwt-audience", "tandem", "--listen", "127.0.0.1:0", "--json",
+    ])
+    let line = try #require(await tool.line())
+    let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
+    func status(_ space: String, _ secret: String, isDeclaration: Bool = false) async throws -> Int
+    {
+      try await answer(
+        "\(url)/v1/spaces/\(space)" + (isDeclaration ? "/tables" : ""), secret: secret,
+        body: isDeclaration ? Self.tables : nil
+      ).status
+    }
+    let token = try await provider.token(claims(expiresIn: 300))
+    #expect(try await status("notes-ada", token, isDeclaration: true) == 200)
+    #expect(try await status("notes-ada", token) == 200)
+    // Tokens of the server itself are accepted beside.
+    #expect(try await status("shared", String(own.output.dropLast()), isDeclaration: true) == 200)
+    #expect(try await status("shared", token) == 200)
+    #expect(try await status("notes-ada", String(own.output.dropLast())) == 404)
+    #expect(try await status("other", token) == 404)
+    let expired = try await answer(
+      "\(url)/v1/spaces/notes-ada", secret: provider.token(claims(expiresIn: -61)))
+    #expect(expired.status == 401)
+    #expect(expired.text.contains("it has expired"))
+    let foreign = try await provider.token(claims(expiresIn: 300, audience: "other"))
+    #expect(try await status("notes-ada", foreign) == 401)
+    // After SIGHUP, another key counts.
+    let second = try await Provider(folder, id: "second")
+    try folder.write(#"{"keys":[\#(try await second.jwk())]}"#, to: "keys.json")
+    tool.signal(SIGHUP)
+    #expect(await tool.line() == #"{"event":"reloaded"}"#)
+    #expect(try await status("notes-ada", token) == 401)
+    #expect(try await status("notes-ada", second.token(claims(expiresIn: 300))) == 200)
+    tool.signal(SIGTERM)
+    #expect(await tool.end() == 0)
+  }
+
+  @Test(
+    "What cannot be kept safely is refused at the start",
+    arguments: [
+      (["--jwt-keys", "keys.json"], "--jwt-issuer and --jwt-audience"),
+      (["--jwt-issuer", "x"], "--jwt-issuer belongs to --jwt-keys"),
+      (["--jwt-keys", "http://id.example/keys"], "https"),
+      (["--jwt-keys", "http://127.0.0.1.id.example/keys"], "https"),
+      (["--jwt-keys", "nothing"], "cannot read nothing"),
+      (["--jwt-keys", "empty.json"], "no key of the set"),
+      (["--jwt-keys", "empty.json", "--jwt-algorithms", "none"], "RS256"),
+      (["--jwt-keys", "empty.json", "--jwt-algorithms", "RS256,"], "RS256"),
+    ])
+  func refusals(arguments: [String], part: String) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(#"{"keys":[]}"#, to: "empty.json")
+    var all = arguments
+    if !part.contains("--jwt-issuer") { all += ["--jwt-issuer", "i", "--jwt-audience", "a"] }
+    let result = try await Tool.shell(
+      "\"$tandem\" serve --data spaces --listen 127.0.0.1:0 "
+        + all.map { "'\($0)'" }.joined(separator: " "), in: folder)
+    #expect(result.status == 1 || result.status == 2)
+    #expect(result.error.contains(part), "\(result.error)")
+    #expect(result.output == "")
+  }
+}

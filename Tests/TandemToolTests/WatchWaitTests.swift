@@ -1,0 +1,99 @@
+import Foundation
+import TestFolder
+import TestTool
+import Testing
+
+@Suite("tandem watch --wait: files and tables that come and go", .timeLimit(.minutes(5)))
+struct WatchWaitTests: ShellSuite {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let wal = "PRAGMA journal_mode=WAL"
+  private static let creation = "CREATE TABLE place (id INTEGER PRIMARY KEY, name)"
+
+  private func watch(_ arguments: String...) throws -> RunningTool {
+    try RunningTool(
+      ["watch", folder.path(of: "test.db"), "--wait", "--table", "place"] + arguments)
+  }
+
+  @Test("it waits for the file, and then for the table")
+  func notYet() async throws {
+    let tool = try watch("--json", "--initial", "--once", "2")
+    #expect(await tool.errorLine()?.contains("waiting: ") == true)
+    try await shell("sqlite3 test.db '\(Self.wal); CREATE TABLE other (x)'")
+    #expect(await tool.errorLine()?.contains("there is no table place") == true)
+    try await shell("sqlite3 test.db '\(Self.creation)'")
+    #expect(await tool.errorLine()?.contains("watching") == true)
+    #expect(await tool.line() == #"{"inserted":[],"updated":[],"deleted":[]}"#)
+    try await shell("sqlite3 test.db 'INSERT INTO place VALUES (1, 2)'")
+    #expect(
+      await tool.line() == #"{"inserted":[{"id":1,"name":2}],"updated":[],"deleted":[]}"#)
+    #expect(await tool.end() == 0)
+  }
+
+  /// How a table or file goes and comes back with other rows. (A file with a write-ahead log must not be
+  /// replaced while a program has it open.)
+  static let returns = [
+    "sqlite3 test.db 'DROP TABLE place'; sqlite3 test.db '\(rows)'",
+    "sqlite3 new.db '\(rows)'; mv new.db test.db", "rm test.db; sqlite3 test.db '\(rows)'",
+  ]
+  private static let rows =
+    "BEGIN; \(creation); INSERT INTO place VALUES (2, 7), (3, 3); COMMIT"
+
+  @Test("what comes back is compared with what was shown", arguments: returns)
+  func comesBack(change: String) async throws {
+    try await shell(
+      "sqlite3 test.db '\(Self.creation); INSERT INTO place VALUES (1, 1), (2, 2)'")
+    let set = try watch("--json", "--quiet", "--once", "2", "--initial")
+    let list = try watch("--json", "--quiet", "--once", "2", "--initial", "--list")
+    #expect(await set.line()?.contains(#"{"id":2,"name":2}"#) == true)
+    #expect(await list.line()?.contains(#"{"id":2,"name":2}"#) == true)
+    try await shell(change)
+    #expect(
+      await set.line() == #"{"inserted":[{"id":3,"name":3}],"#
+        + #""updated":[{"old":{"id":2,"name":2},"new":{"id":2,"name":7}}],"#
+        + #""deleted":[{"id":1,"name":1}]}"#)
+    #expect(
+      await list.line() == #"{"deletions":[{"offset":0,"element":{"id":1,"name":1}}],"#
+        + #""insertions":[{"offset":1,"element":{"id":3,"name":3}}],"moves":[],"#
+        + #""updates":[{"oldOffset":1,"newOffset":0,"old":{"id":2,"name":2},"#
+        + #""new":{"id":2,"name":7}}]}"#)
+    #expect(await set.end() == 0)
+    #expect(await list.end() == 0)
+  }
+
+  @Test("without a common key, all rows are deleted and inserted")
+  func otherKey() async throws {
+    try await shell(
+      "sqlite3 test.db '\(Self.wal); \(Self.creation); INSERT INTO place VALUES (1, 1)'")
+    let tool = try watch("--json", "--once", "2", "--initial")
+    _ = await tool.line()
+    _ = await tool.errorLine()
+    try await shell("sqlite3 test.db 'DROP TABLE place'")
+    #expect(await tool.errorLine()?.contains("waiting: ") == true)
+    try await shell(
+      "sqlite3 test.db 'BEGIN; CREATE TABLE place (name PRIMARY KEY); INSERT INTO place VALUES (1); COMMIT'"
+    )
+    #expect(
+      await tool.line()
+        == #"{"inserted":[{"name":1}],"updated":[],"deleted":[{"id":1,"name":1}]}"#)
+    #expect(await tool.end() == 0)
+  }
+
+  @Test("a signal ends the wait, with a summary of all that was shown")
+  func signal() async throws {
+    try await shell(
+      "sqlite3 test.db '\(Self.wal); \(Self.creation); INSERT INTO place VALUES (1, 1)'")
+    let tool = try watch("--initial")
+    #expect(await tool.line()?.hasPrefix("+ id=1") == true)
+    _ = await tool.errorLine()
+    try await shell("rm test.db*")
+    #expect(await tool.errorLine()?.contains("waiting: ") == true)
+    tool.signal(SIGINT)
+    var last: String?
+    while let line = await tool.errorLine() { last = line }
+    #expect(last == "tandem: 1 difference: 1 inserted, 0 updated, 0 deleted")
+    #expect(await tool.end() == 0)
+  }
+}
