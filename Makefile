@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo demo-mirror test test-all check test-servers docs bench fuzz fuzz-server simulate mutants soak sanitize lint clean
+.PHONY: help tool install uninstall dist demo demo-mirror test test-all check test-servers docs bench fuzz fuzz-server simulate mutants soak soak-postgresql sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -20,7 +20,7 @@ uninstall: ## Remove what install has installed, with the same PREFIX
 dist: ## Make a Debian package and a tar file that run without Swift, from a build of their own
 	@scripts/dist
 
-demo: ## Show two phones in step on a page, seconds after 'make tool': make demo ARGS="--port 8000 --data demo"
+demo: ## Show two phones in step on a page, seconds after 'make tool': make demo ARGS=--postgresql or ARGS="--port 8000 --data demo"
 	@scripts/bootstrap
 	@scripts/demo $(ARGS)
 
@@ -72,6 +72,10 @@ soak: ## Kill real processes behind a faulty network: make soak SECONDS=600 SEED
 	@scripts/tool --tests >/dev/null
 	@TANDEM_SOAK_SECONDS=$(or $(SECONDS),600) $(if $(SEED),TANDEM_SOAK_SEED=$(SEED)) LC_ALL=C.UTF-8 no_proxy='*' \
 	  swift test -c release -Xswiftc -enable-testing --skip-build --no-parallel --filter SyncSoakTests
+
+soak-postgresql: ## Kill servers and PostgreSQL under 200 clients: make soak-postgresql SECONDS=600
+	@scripts/bootstrap test
+	@scripts/soak-postgresql $(or $(SECONDS),600)
 
 sanitize: ## Run the suites with several threads under the thread sanitizer
 	@scripts/bootstrap

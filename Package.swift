@@ -130,7 +130,8 @@ let package = Package(
       name: "TandemSimulator",
       dependencies: [
         "TandemReplica", "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite",
-        "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom",
+        "TandemRecords", "TandemDifferences", "TandemPostgreSQL", "CSQLite", "TestPostgreSQL",
+        "TestRandom",
       ], path: "Tests/Support/TandemSimulator", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),

@@ -1,5 +1,5 @@
 import Tandem
-import TandemServer
+package import TandemServer
 
 /// A page with two phones, and everything behind it: the server of the space, the feed and its
 /// mirror, and a process for each phone.
@@ -8,14 +8,22 @@ package struct Demo: Sendable {
 
   private let port: UInt16
   private let folder: Folder
+  private let services: [SyncService]
 
   /// A demo that keeps its files in a folder; without one, in a temporary folder, which is removed
   /// at the end.
   ///
-  /// - Parameter port: The port of the page; 0 picks a free one.
-  package init(port: UInt16, folder: String?) throws {
+  /// - Parameters:
+  ///   - port: The port of the page; 0 picks a free one.
+  ///   - spaces: The spaces of each server; the phones use different ones. Without any, one server keeps the space in
+  ///     a file.
+  package init(port: UInt16, folder: String?, spaces: [any ServedSpaces] = []) throws {
     self.port = port
     self.folder = try Folder(folder)
+    services =
+      spaces.isEmpty
+      ? [try SyncService(spacesIn: "\(self.folder.path)/spaces")]
+      : spaces.map { SyncService(spaces: $0, tokens: nil) }
   }
 
   /// Two lines for a shell: the first one changes the file of one phone, and the second one shows
@@ -36,11 +44,12 @@ package struct Demo: Sendable {
   package func run(ready: @escaping @Sendable (String) -> Void) async throws {
     defer { folder.end() }
     let folder = folder.path
-    // The server of the space: the same as `tandem serve`.
-    let service = try SyncService(spacesIn: "\(folder)/spaces")
-    let spaces = try HTTPServer(
-      ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false), responder: service)
-    let space = try SyncSpace.server(spaces.url, space: Demo.spaceName)
+    // The servers of the space: the same as `tandem serve`.
+    let spaces = try services.map { service in
+      try HTTPServer(
+        ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false), responder: service)
+    }
+    let space = try SyncSpace.server(spaces[0].url, space: Demo.spaceName)
 
     // The page and the feed.
     let database = try Database(path: "\(folder)/server.db")
@@ -50,15 +59,15 @@ package struct Demo: Sendable {
     let socket = try pageSocket()
     let phones = Phones(
       program: try Program.own(),
-      settings: PhoneSettings(name: "", folder: folder, server: spaces.url, page: Int(socket.port)),
-      stage: stage)
+      settings: PhoneSettings(name: "", folder: folder, server: "", page: Int(socket.port)),
+      servers: spaces.map(\.url), stage: stage)
     let site = Site(forPageAt: socket.port) { request in
       try await reply(to: request, stage, feed, mirrored, phones)
     }
     let server = try HTTPServer(socket, responder: site)
 
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await spaces.run() }
+      for server in spaces { group.addTask { await server.run() } }
       group.addTask { await server.run() }
       try await Schema.attach(mirrored.replica, to: space)
       group.addTask {
@@ -67,8 +76,7 @@ package struct Demo: Sendable {
         }
       }
       let events = SpaceEvents(
-        url: "\(spaces.url)/v1/spaces/\(Demo.spaceName)",
-        file: "\(folder)/spaces/\(Demo.spaceName).space",
+        url: "\(spaces[0].url)/v1/spaces/\(Demo.spaceName)", spaces: services[0].spaces,
         feed: try await mirrored.replica.status().replica)
       group.addTask { try await events.follow(on: stage) }
       group.addTask { try await phones.run() }

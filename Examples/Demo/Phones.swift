@@ -18,12 +18,14 @@ final class Phones: Sendable {
   private let program: String
   private let stage: Stage
   private let settings: PhoneSettings
+  private let servers: [String]
   private let running = Mutex<[String: PhoneProcess]>([:])
   private let starts:
     [String: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)]
 
-  /// Phones with these settings but the name, shown on a stage.
-  init(program: String, settings: PhoneSettings, stage: Stage) {
+  /// Phones with these settings but the name and the server, shown on a stage.
+  init(program: String, settings: PhoneSettings, servers: [String], stage: Stage) {
+    self.servers = servers
     self.program = program
     self.settings = settings
     self.stage = stage
@@ -36,7 +38,10 @@ final class Phones: Sendable {
   /// Runs the phones until the task is cancelled, and waits for their end.
   func run() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for name in Phones.names { group.addTask { try await self.run(name) } }
+      for (number, name) in Phones.names.enumerated() {
+        let server = servers[number % servers.count]
+        group.addTask { try await self.run(name, server: server) }
+      }
       try await group.waitForAll()
     }
   }
@@ -52,11 +57,11 @@ final class Phones: Sendable {
     starts[name]?.continuation.yield()
   }
 
-  private func run(_ name: String) async throws {
+  private func run(_ name: String, server: String) async throws {
     guard let start = starts[name] else { return }
     start.continuation.yield()
     var settings = settings
-    settings.name = name
+    (settings.name, settings.server) = (name, server)
     for await _ in start.stream {
       let (process, address) = try await PhoneProcess.start(
         program, ["demo", "--phone"], settings: JSON.object(settings))

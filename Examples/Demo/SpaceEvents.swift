@@ -1,12 +1,13 @@
 import Tandem
+import TandemServer
 
 /// The commits of the space, as its server reports them to any program: an event stream, which
 /// Documentation/Protocol.md describes.
 struct SpaceEvents: Sendable {
   /// The address of the space on its server.
   let url: String
-  /// The file of the space, which knows the replica of each commit.
-  let file: String
+  /// The spaces of the server, which know the replica of each commit.
+  let spaces: any ServedSpaces
   /// The replica that the feed is mirrored into.
   let feed: String
 
@@ -65,7 +66,9 @@ struct SpaceEvents: Sendable {
 
   /// The replica that made a commit; `nil` if the last commits do not include it.
   private func replica(of version: Int) async throws -> String? {
-    let commits = try await SQLiteSpaceStore.history(path: file, maxCount: SpaceEvents.maxLookup)
+    let commits = try await spaces.with(Demo.spaceName, creates: false) { space in
+      try await space.inspection(maxCount: SpaceEvents.maxLookup).commits
+    }
     return commits.first { $0.version == version }?.replica.description
   }
 

@@ -23,7 +23,7 @@ struct PostgreSQLQuery {
 /// A connection to a PostgreSQL server. One thread uses it at a time, and waits in it.
 ///
 /// All statements of an exchange are sent before the first answer is read (pipeline mode): an exchange takes one round
-/// trip, however many statements it has. Each text is prepared once.
+/// trip, however many statements it has. Each text is prepared once, unless there is a pooler.
 final class PostgreSQLConnection {
   /// The times after which waiting ends.
   enum Timeout {
@@ -44,6 +44,9 @@ final class PostgreSQLConnection {
   /// The names of the statements that are prepared.
   private var names: [String: String] = [:]
   private var nameCount = 0
+  /// True if a pooler as pgbouncer is between, which may give each transaction another connection of its own: no
+  /// prepared statement, no setting and no LISTEN outlasts a transaction. It is taken for granted until it is known.
+  private(set) var isPooled = true
   /// The number of round trips.
   private(set) var exchangeCount = 0
   /// True once the connection cannot be used any more.
@@ -88,24 +91,36 @@ final class PostgreSQLConnection {
   var socket: Int32 { library.socket(handle) }
 
   private func prepareSession() throws(PostgreSQLError) {
-    let settings = [
-      ("statement_timeout", "\(Timeout.statement)s"), ("lock_timeout", "\(Timeout.lock)s"),
-      ("idle_in_transaction_session_timeout", "\(Timeout.idleTransaction)s"),
-    ]
-    let rows = try exchange(
-      settings.map { PostgreSQLQuery("SET \($0.0) = '\($0.1)'") } + [
-        // A commit is acknowledged when it is durable, whatever the server does for others.
-        PostgreSQLQuery(
-          """
-          SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-            WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
-          """),
-        PostgreSQLQuery("SELECT current_setting('server_encoding')"),
-      ])
-    guard rows.last?.first?.first?.textValue == "UTF8" else {
+    let query = PostgreSQLQuery(
+      "SELECT current_setting('server_encoding'), pg_backend_pid()::bigint")
+    let row = try exchange([query])[0].first ?? []
+    guard row.first?.textValue == "UTF8" else {
       throw PostgreSQLError(
         .schema, "the database must have the encoding UTF8; create another one: createdb -E UTF8")
     }
+    // A pooler has told a number of its own.
+    isPooled = row.last != .integer(Int64(library.backendPID(handle)))
+    if !isPooled { try exchange([settings(isLocal: false)]) }
+  }
+
+  /// Sets time-outs, and that a commit is acknowledged when it is durable, whatever the server does for others.
+  ///
+  /// - Parameter isLocal: True until the end of the transaction, false until that of the connection.
+  private func settings(isLocal: Bool) -> PostgreSQLQuery {
+    PostgreSQLQuery(
+      """
+      SELECT set_config('statement_timeout', '\(Timeout.statement)s', \(isLocal)),
+        set_config('lock_timeout', '\(Timeout.lock)s', \(isLocal)),
+        set_config('idle_in_transaction_session_timeout', '\(Timeout.idleTransaction)s', \(isLocal)),
+        set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+          WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, \(isLocal))
+      """)
+  }
+
+  /// The statements that begin a transaction.
+  func begin(_ mode: String) -> [PostgreSQLQuery] {
+    [PostgreSQLQuery("BEGIN ISOLATION LEVEL \(mode)")]
+      + (isPooled ? [settings(isLocal: true)] : [])
   }
 
   private static func line(_ text: UnsafePointer<CChar>) -> String {
@@ -134,7 +149,7 @@ extension PostgreSQLConnection {
     // A statement that is prepared has an answer of its own.
     var prepares: [String?] = []
     for query in queries {
-      if names[query.text] == nil {
+      if !isPooled, names[query.text] == nil {
         nameCount += 1
         let name = "tandem\(nameCount)"
         names[query.text] = name
@@ -163,7 +178,6 @@ extension PostgreSQLConnection {
   }
 
   private func send(_ query: PostgreSQLQuery) throws(PostgreSQLError) {
-    guard let name = names[query.text] else { preconditionFailure("the statement was prepared") }
     let values = PostgreSQLParameter.Encoding(query.parameters)
     let isSent = values.bytes.withUnsafeBytes { buffer in
       let pointers = values.ranges.map { range in
@@ -173,8 +187,10 @@ extension PostgreSQLConnection {
       }
       let lengths = values.ranges.map { Int32($0?.count ?? 0) }
       let formats = [Int32](repeating: 1, count: lengths.count)
-      return library.sendQueryPrepared(
-        handle, name, Int32(lengths.count), pointers, lengths, formats, 1)
+      let count = Int32(lengths.count)
+      return names[query.text].map {
+        library.sendQueryPrepared(handle, $0, count, pointers, lengths, formats, 1)
+      } ?? library.sendQueryParams(handle, query.text, count, nil, pointers, lengths, formats, 1)
     }
     guard isSent == 1 else { throw lost() }
   }

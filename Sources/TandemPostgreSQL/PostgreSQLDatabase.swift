@@ -25,29 +25,49 @@ package final class PostgreSQLDatabase: Sendable {
   let hints: SpaceHints
 
   private init(
-    address: String, maxConnectionCount: Int, log: @escaping @Sendable (String) -> Void
+    address: String, hintAddress: String?, maxConnectionCount: Int,
+    log: @escaping @Sendable (String) -> Void
   ) {
     self.log = log
     self.address = address
     self.maxConnectionCount = maxConnectionCount
-    hints = SpaceHints(address: address)
+    hints = SpaceHints(address: hintAddress ?? address)
   }
 
   /// Connects with a database.
   ///
   /// - Parameters:
   ///   - address: A connection string of libpq, or `postgresql://…`.
+  ///   - hintAddress: The address of the server itself, if the other one is that of a pooler: notifications do not pass
+  ///     a pooler.
   ///   - creates: True to create the schema if it is missing.
+  ///   - patience: The time after which the log says that the server does not answer.
   ///   - log: Called with errors that clients are not told, on any thread.
   /// - Throws: ``PostgreSQLError`` if the server cannot be reached, or the schema is not one that this version can use.
   package static func open(
-    address: String, creates: Bool, maxConnectionCount: Int = defaultConnectionCount,
+    address: String, hintAddress: String? = nil, creates: Bool,
+    maxConnectionCount: Int = defaultConnectionCount, patience: Duration = .seconds(5),
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> PostgreSQLDatabase {
     let database = PostgreSQLDatabase(
-      address: address, maxConnectionCount: maxConnectionCount, log: log)
+      address: address, hintAddress: hintAddress, maxConnectionCount: maxConnectionCount, log: log)
+    let waiting = Task {
+      try await Task.sleep(for: patience)
+      log(
+        "still waiting for PostgreSQL. Check that it can be reached, and that its standby runs if "
+          + "synchronous_standby_names is set: commits wait for it")
+    }
+    defer { waiting.cancel() }
     do {
       try await database.run { connection in
+        if connection.isPooled { try checkTransactions(connection) }
+        if let hintAddress {
+          try check(hintAddress, connection)
+        } else if connection.isPooled {
+          log(
+            "there is a pooler before PostgreSQL, which notifications do not pass: commits of other servers are seen "
+              + "within a second. Give the address of PostgreSQL itself as well (`hintAddress`)")
+        }
         if creates { try PostgreSQLSchema.create(connection) }
         try PostgreSQLSchema.check(connection)
         let setting = PostgreSQLQuery("SELECT current_setting('fsync')")
@@ -62,6 +82,38 @@ package final class PostgreSQLDatabase: Sendable {
       throw error
     }
     return database
+  }
+
+  /// Throws if a pooler allows single statements only.
+  private static func checkTransactions(
+    _ connection: PostgreSQLConnection
+  ) throws(PostgreSQLError) {
+    do {
+      try connection.exchange(connection.begin("READ COMMITTED READ ONLY"))
+      try connection.exchange([PostgreSQLQuery("COMMIT")])
+    } catch {
+      throw PostgreSQLError(
+        .connection,
+        "the pooler ends transactions (\(error.message)); give it pool_mode = transaction or session"
+      )
+    }
+  }
+
+  /// Throws unless an address leads to the same database as a connection, past any pooler.
+  private static func check(
+    _ hintAddress: String, _ connection: PostgreSQLConnection
+  ) throws(PostgreSQLError) {
+    let direct = try PostgreSQLConnection(address: hintAddress)
+    guard !direct.isPooled else {
+      throw PostgreSQLError(
+        .address, "`hintAddress` leads to a pooler; give the address of PostgreSQL itself")
+    }
+    let database = PostgreSQLQuery(
+      "SELECT system_identifier, current_database()::text FROM pg_control_system()")
+    guard try direct.exchange([database]) == connection.exchange([database]) else {
+      throw PostgreSQLError(
+        .address, "`hintAddress` leads to another database; give that of the spaces")
+    }
   }
 
   /// Throws if an address cannot be used, or has a password that other users of the machine can see.

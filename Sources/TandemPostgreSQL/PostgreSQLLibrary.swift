@@ -21,6 +21,7 @@ struct PostgreSQLLibrary: @unchecked Sendable {
   let status: @convention(c) (Connection) -> Int32
   let errorMessage: @convention(c) (Connection) -> Text
   let socket: @convention(c) (Connection) -> Int32
+  let backendPID: @convention(c) (Connection) -> Int32
   let setnonblocking: @convention(c) (Connection, Int32) -> Int32
   let flush: @convention(c) (Connection) -> Int32
   let consumeInput: @convention(c) (Connection) -> Int32
@@ -31,6 +32,11 @@ struct PostgreSQLLibrary: @unchecked Sendable {
   let sendQueryPrepared:
     @convention(c) (
       Connection, Text, Int32, Texts?, UnsafePointer<Int32>?, UnsafePointer<Int32>?, Int32
+    ) -> Int32
+  let sendQueryParams:
+    @convention(c) (
+      Connection, Text, Int32, UnsafePointer<UInt32>?, Texts?, UnsafePointer<Int32>?,
+      UnsafePointer<Int32>?, Int32
     ) -> Int32
   let getResult: @convention(c) (Connection) -> Result?
   let clear: @convention(c) (Result?) -> Void
@@ -93,6 +99,7 @@ struct PostgreSQLLibrary: @unchecked Sendable {
     status = function("PQstatus")
     errorMessage = function("PQerrorMessage")
     socket = function("PQsocket")
+    backendPID = function("PQbackendPID")
     setnonblocking = function("PQsetnonblocking")
     flush = function("PQflush")
     consumeInput = function("PQconsumeInput")
@@ -101,6 +108,7 @@ struct PostgreSQLLibrary: @unchecked Sendable {
     pipelineSync = function("PQpipelineSync")
     sendPrepare = function("PQsendPrepare")
     sendQueryPrepared = function("PQsendQueryPrepared")
+    sendQueryParams = function("PQsendQueryParams")
     getResult = function("PQgetResult")
     clear = function("PQclear")
     resultStatus = function("PQresultStatus")

@@ -79,7 +79,7 @@ package enum PostgreSQLSchema {
     }
     do {
       try connection.exchange(
-        [PostgreSQLQuery("BEGIN")] + statements.filter { !$0.text.isEmpty }
+        connection.begin("READ COMMITTED READ WRITE") + statements.filter { !$0.text.isEmpty }
           + [PostgreSQLQuery("COMMIT")])
     } catch {
       _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")])

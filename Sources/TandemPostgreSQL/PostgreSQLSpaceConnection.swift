@@ -37,11 +37,10 @@ final class PostgreSQLSpaceConnection {
     self.place = place
     self.writes =
       writes
-      ? [
-        PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+      ? connection.begin("READ COMMITTED READ WRITE") + [
         PostgreSQLQuery(
-          "SELECT id FROM tandem.space WHERE id = $1 FOR UPDATE", [.value(.integer(space))]),
-      ] : [PostgreSQLQuery("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")]
+          "SELECT id FROM tandem.space WHERE id = $1 FOR UPDATE", [.value(.integer(space))])
+      ] : connection.begin("REPEATABLE READ READ ONLY")
   }
 
   /// Continues a transaction that is open, in which the space is made.

@@ -71,17 +71,17 @@ package final class PostgreSQLSpaceStore: SpaceStore {
     _ body: (SpaceTables) throws -> Value
   ) throws -> Value? {
     do {
-      let rows = try connection.exchange([
-        PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
-        // A name that is free again, which only copies of a space take.
-        PostgreSQLQuery(
-          "DELETE FROM tandem.name WHERE name = $1 AND former IS NOT NULL\(former == nil ? " AND false" : "")",
-          [.value(.text(name))]),
-        PostgreSQLQuery(
-          "INSERT INTO tandem.name (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING space",
-          [.value(.text(name))]),
-      ])
-      let created = rows[2].first?.first?.integerValue.map { Int64($0) }
+      let rows = try connection.exchange(
+        connection.begin("READ COMMITTED READ WRITE") + [
+          // A name that is free again, which only copies of a space take.
+          PostgreSQLQuery(
+            "DELETE FROM tandem.name WHERE name = $1 AND former IS NOT NULL\(former == nil ? " AND false" : "")",
+            [.value(.text(name))]),
+          PostgreSQLQuery(
+            "INSERT INTO tandem.name (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING space",
+            [.value(.text(name))]),
+        ])
+      let created = rows.last?.first?.first?.integerValue.map { Int64($0) }
       if let space = try created ?? former.flatMap({ _ in try number(of: name, connection) }) {
         let rows = PostgreSQLSpaceConnection(continuing: connection, space: space, place: name)
         if try created != nil || former.map({ try replace(rows, $0) }) == true {

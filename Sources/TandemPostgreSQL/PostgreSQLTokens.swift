@@ -40,10 +40,10 @@ extension PostgreSQLDatabase {
     try await run { connection in
       do {
         // The row is the lock.
-        try connection.exchange([
-          PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
-          PostgreSQLQuery("UPDATE tandem.meta SET tokens = tokens + 1"),
-        ])
+        try connection.exchange(
+          connection.begin("READ COMMITTED READ WRITE") + [
+            PostgreSQLQuery("UPDATE tandem.meta SET tokens = tokens + 1")
+          ])
         let old = try StoredTokens.read(connection).tokens
         let new = try body(old)
         let known = Dictionary(old.map { ($0.hash, $0.definition) }) { first, _ in first }

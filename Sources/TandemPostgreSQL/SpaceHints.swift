@@ -160,10 +160,10 @@ extension SpaceHints {
     while !state.withLock({ $0.isClosed }) {
       do {
         let connection = try PostgreSQLConnection(address: address)
-        try connection.exchange([
-          PostgreSQLQuery("SET synchronous_commit = off"),
-          PostgreSQLQuery("LISTEN \(Self.channel)"),
-        ])
+        // Through a pooler, nobody would hear: only the heads are read.
+        if !connection.isPooled {
+          try connection.exchange([PostgreSQLQuery("LISTEN \(Self.channel)")])
+        }
         // What was committed before is known to nobody here.
         notify(state.withLock { Array($0.followers.keys) })
         while !state.withLock({ $0.isClosed }) { try step(connection) }
@@ -180,16 +180,16 @@ extension SpaceHints {
       defer { state.notes = [:] }
       return (state.notes, Array(state.followers.keys))
     }
-    var queries = notes.map { space, version in
-      Self.notification("\(space) \(version)")
-    }
+    // What is sent together is one transaction; nobody need wait until a hint is durable.
+    var queries = [PostgreSQLQuery("SELECT set_config('synchronous_commit', 'off', true)")]
+    queries += notes.map { space, version in Self.notification("\(space) \(version)") }
     queries.append(StoredTokens.versionQuery)
     queries.append(
       PostgreSQLQuery(
         "SELECT id, head FROM tandem.space WHERE id = ANY ($1::bigint[])", [.integers(followed)]))
     let answers = try connection.exchange(queries)
     let heads = answers.last ?? []
-    try readTokens(connection, version: answers[notes.count].first?.first)
+    try readTokens(connection, version: answers[notes.count + 1].first?.first)
     let changed = state.withLock { state in
       heads.compactMap { row -> Int64? in
         guard case .integer(let space) = row[0], case .integer(let head) = row[1],

@@ -78,11 +78,6 @@ extension SQLiteSpaceStore {
     try await write { try $0.forget(before: version) }
   }
 
-  /// The last commits of the space in a file, the newest first. Changes nothing.
-  package static func history(path: String, maxCount: Int) async throws -> [SpaceCommit] {
-    try await read(path: path) { try $0.history(maxCount: maxCount) }
-  }
-
   /// Runs `body` with the space in a file at one moment. Changes nothing.
   package static func read<Value: Sendable>(
     path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value

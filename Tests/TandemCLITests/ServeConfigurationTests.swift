@@ -137,7 +137,7 @@ struct ServeConfigurationTests: ShellSuite {
     let faults = others.error.split(separator: "\n")
     try #require(faults.count == 3, "\(others.error)")
     #expect(faults[0].contains("belong together") && faults[1].contains("--tokens"))
-    #expect(faults[2].contains("--create-store belongs to --store"))
+    #expect(faults[2].contains("--create-store and --direct-store belong to --store"))
     #expect(others.output.isEmpty)
     // One bad line does not stop a server, but it is a fault.
     let line = try await shell(

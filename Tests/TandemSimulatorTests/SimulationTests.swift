@@ -38,18 +38,21 @@ struct SimulationTests {
     }
   }
 
-  @Test("A seed has the same trace with new databases and with used ones")
+  @Test("A seed has the same trace with new databases and with used ones, and with PostgreSQL")
   func trace() throws {
     let pool = try DatabasePool()
+    let otherPool = try DatabasePool(usesPostgreSQL: true)
     let served = (1...100 as ClosedRange<UInt64>).filter { Scenario(seed: $0).usesService }
     for seed in [3, 17, 40] + served.prefix(2) {
-      var traces: [[String]] = [[], [], []]
+      var traces: [[String]] = [[], [], [], []]
       _ = Runner.failure(seed, nil, pool) { traces[0].append($0) }
       _ = Runner.failure(seed, nil, pool) { traces[1].append($0) }
       _ = Runner.failure(seed, nil, try DatabasePool()) { traces[2].append($0) }
+      _ = Runner.failure(seed, nil, otherPool) { traces[3].append($0) }
       #expect(traces[0].count > 100)
       #expect(traces[0] == traces[1])
       #expect(traces[0] == traces[2])
+      #expect(traces[0] == traces[3])
     }
   }
 

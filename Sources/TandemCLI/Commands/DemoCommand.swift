@@ -1,5 +1,6 @@
 import Demo
 import Tandem
+import TandemPostgreSQL
 
 /// `tandem demo`: a page with two phones.
 enum DemoCommand: Command {
@@ -13,6 +14,12 @@ enum DemoCommand: Command {
       "data", "DIR",
       help:
         "Keep all files in DIR, and continue with them. Without it,\nthey are removed at the end.")
+    static let store = ValueOption<String>(
+      "store", "ADDRESS",
+      help: """
+        Keep the space in a PostgreSQL database, as for tandem
+        serve. Two servers serve it, one for each phone.
+        """)
     static let phone = Flag(
       "phone",
       help: "Run one phone. The demo does this itself, with the settings\non standard input.")
@@ -31,7 +38,7 @@ enum DemoCommand: Command {
       Exit status: 0 ended by Ctrl-C, 1 failure, 2 wrong usage.
       """,
     operands: [],
-    options: [Option.port, Option.data, Option.phone],
+    options: [Option.port, Option.data, Option.store, Option.phone],
     examples: ["tandem demo --data demo"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -40,7 +47,8 @@ enum DemoCommand: Command {
       return 0
     }
     let port = arguments[Option.port] ?? defaultPort
-    let demo = try Demo(port: UInt16(port), folder: arguments[Option.data])
+    let spaces = try await spaces(arguments)
+    let demo = try Demo(port: UInt16(port), folder: arguments[Option.data], spaces: spaces)
     try await Stop.ending {
       do {
         try await demo.run { url in
@@ -56,6 +64,21 @@ enum DemoCommand: Command {
         }
       } catch is CancellationError {}
     }
+    for spaces in spaces { await spaces.close() }
     return 0
+  }
+
+  /// The spaces of each server of a database; none if the space is a file.
+  private static func spaces(_ arguments: ParsedArguments) async throws -> [PostgreSQLSpaces] {
+    guard let address = arguments[Option.store] else { return [] }
+    try PostgreSQLDatabase.check(address: address)
+    var spaces: [PostgreSQLSpaces] = []
+    for _ in 0..<2 {
+      let database = try await PostgreSQLDatabase.open(address: address, creates: true) {
+        TandemCLI.report($0)
+      }
+      spaces.append(PostgreSQLSpaces(database, maxSpaceCount: 1_000, limits: SyncLimits()))
+    }
+    return spaces
   }
 }

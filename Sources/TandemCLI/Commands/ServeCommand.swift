@@ -30,6 +30,12 @@ enum ServeCommand: Command {
         address of libpq, as postgresql://USER@HOST/DATABASE or
         service=NAME. Several servers may use one database.
         """)
+    static let directStore = ValueOption<String>(
+      "direct-store", "ADDRESS",
+      help: """
+        The address of PostgreSQL itself, if --store is that of a
+        pooler as pgbouncer: notifications do not pass it.
+        """)
     static let createStore = Flag(
       "create-store", help: "Create the schema tandem in the database if it is missing.")
     static let listen = ValueOption<ServerAddress>(
@@ -191,7 +197,8 @@ enum ServeCommand: Command {
       """,
     operands: [],
     options: [
-      Option.config, Option.checkConfig, Option.data, Option.store, Option.createStore,
+      Option.config, Option.checkConfig, Option.data, Option.store, Option.directStore,
+      Option.createStore,
       Option.listen, Option.tokens, WebTokenOption.keys, WebTokenOption.issuer,
       WebTokenOption.audience, WebTokenOption.algorithms, WebTokenOption.claim,
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
@@ -331,7 +338,8 @@ enum ServeCommand: Command {
       return (spaces, { await spaces.close() })
     }
     let database = try await PostgreSQLDatabase.open(
-      address: address, creates: arguments[Option.createStore]
+      address: address, hintAddress: arguments[Option.directStore],
+      creates: arguments[Option.createStore]
     ) { log(ServerEvent(.warning, $0)) }
     let spaces = PostgreSQLSpaces(database, maxSpaceCount: maxSpaceCount, limits: limits)
     return (spaces, { await spaces.close() })
@@ -340,8 +348,8 @@ enum ServeCommand: Command {
   /// The address of the database; `nil` if the spaces are files.
   static func storeAddress(_ arguments: ParsedArguments) throws -> String? {
     guard let address = arguments[Option.store] else {
-      guard !arguments[Option.createStore] else {
-        throw arguments.error("--create-store belongs to --store")
+      guard !arguments[Option.createStore], arguments[Option.directStore] == nil else {
+        throw arguments.error("--create-store and --direct-store belong to --store")
       }
       return nil
     }
@@ -349,8 +357,10 @@ enum ServeCommand: Command {
       throw arguments.error(
         "--data and --max-open-spaces are for files: leave them out with --store")
     }
-    try PostgreSQLDatabase.check(
-      address: address, allowsPassword: arguments.isSecret(Option.store))
+    for option in [Option.store, Option.directStore] {
+      guard let address = arguments[option] else { continue }
+      try PostgreSQLDatabase.check(address: address, allowsPassword: arguments.isSecret(option))
+    }
     return address
   }
 

@@ -30,6 +30,7 @@ enum LibraryNames {
     "discardsConflicts": DetachCommand.discardConflicts,
     "allowsOthers": ServeCommand.Option.tokens,
     "creates": ServeCommand.Option.createStore,
+    "hintAddress": ServeCommand.Option.directStore,
     "maxConnectionCount": ServeCommand.Option.maxConnections,
     "maxAddressConnectionCount": ServeCommand.Option.maxAddressConnections,
     "maxTokenStreamCount": ServeCommand.Option.maxTokenStreams,

@@ -7,6 +7,8 @@ import TestRandom
 /// a whole scenario.
 final class DatabasePool {
   let schemas = (0..<SimulatedSchema.count).map { SimulatedSchema(variant: $0) }
+  /// Where the rows of the space are, if not in SQLite.
+  let postgreSQL: SimulatedPostgreSQL?
   /// The folder of the files; `nil` if all databases are in memory.
   private let folder: String?
   private var fileCount = 0
@@ -20,8 +22,11 @@ final class DatabasePool {
     case replica(Int)
   }
 
-  /// - Parameter usesFiles: True if programs can be killed.
-  init(usesFiles: Bool = false) throws {
+  /// - Parameters:
+  ///   - usesFiles: True if programs can be killed.
+  ///   - usesPostgreSQL: True if the rows of the space are in a PostgreSQL server, which is started.
+  init(usesFiles: Bool = false, usesPostgreSQL: Bool = false) throws {
+    postgreSQL = usesPostgreSQL ? try SimulatedPostgreSQL() : nil
     folder = usesFiles ? try SimulatedDisk.makeFolder() : nil
   }
 

@@ -244,7 +244,7 @@ extension SimulatedService: SpaceStore {
 
   func declare(_ tables: [SpaceTable], adds: Bool) throws -> [SpaceTable] {
     try noting {
-      try simulation.space.database.write { try SpaceTables($0).declare(tables, adds: adds) }
+      try simulation.space.write { try $0.declare(tables, adds: adds) }
     }
   }
 
@@ -295,7 +295,7 @@ extension SimulatedService: SpaceStore {
   }
 
   func inspection(maxCount: Int) throws -> SpaceInspection {
-    try simulation.space.database.read { try SpaceTables($0).inspection(maxCount: maxCount) }
+    try simulation.space.read { try $0.inspection(maxCount: maxCount) }
   }
 }
 

@@ -11,11 +11,14 @@ final class SimulatedSpace {
 
   /// The space as a backup has it.
   struct Backup {
-    fileprivate let image: DatabaseImage
+    fileprivate let image: DatabaseImage?
+    fileprivate let rows: SimulatedPostgreSQL.Rows?
     fileprivate let acceptedCommits: Set<SyncToken>
   }
 
+  /// The file of the space, which has no rows if they are in PostgreSQL.
   let database: SimulatedDatabase
+  private let postgreSQL: SimulatedPostgreSQL?
   private(set) var head: SpaceRevision
   /// The digests of all revisions that there have ever been.
   private(set) var digests: [SpaceRevision: RecordDigest] = [:]
@@ -28,13 +31,14 @@ final class SimulatedSpace {
   var onChange: () -> Void = {}
 
   init(
-    _ database: SimulatedDatabase, _ declarations: [SpaceTable], _ limits: SyncLimits,
+    _ pool: DatabasePool, _ declarations: [SpaceTable], _ limits: SyncLimits,
     using random: inout SplitMix64
   ) throws {
-    self.database = database
+    database = try pool.space()
+    postgreSQL = pool.postgreSQL
     self.limits = limits
-    head = try database.write { connection in
-      let tables = SpaceTables(connection)
+    try postgreSQL?.startEmpty()
+    head = try Self.write(database, postgreSQL) { tables in
       _ = try tables.declare(declarations)
       try tables.startNewHistory(using: &random)
       return try tables.state().head
@@ -43,7 +47,28 @@ final class SimulatedSpace {
   }
 
   var state: SpaceState {
-    get throws { try database.read { try SpaceTables($0).state() } }
+    get throws { try read { try $0.state() } }
+  }
+
+  func read<Value>(
+    _ limits: SyncLimits = SyncLimits(), _ body: (SpaceTables) throws -> Value
+  ) throws -> Value {
+    if let postgreSQL { return try postgreSQL.transaction(writes: false, limits, body) }
+    return try database.read { try body(SpaceTables($0, limits: limits)) }
+  }
+
+  func write<Value>(
+    _ limits: SyncLimits = SyncLimits(), _ body: (SpaceTables) throws -> Value
+  ) throws -> Value {
+    try Self.write(database, postgreSQL, limits, body)
+  }
+
+  private static func write<Value>(
+    _ database: SimulatedDatabase, _ postgreSQL: SimulatedPostgreSQL?,
+    _ limits: SyncLimits = SyncLimits(), _ body: (SpaceTables) throws -> Value
+  ) throws -> Value {
+    if let postgreSQL { return try postgreSQL.transaction(writes: true, limits, body) }
+    return try database.write { try body(SpaceTables($0, limits: limits)) }
   }
 
   /// The answer to a commit.
@@ -60,9 +85,8 @@ final class SimulatedSpace {
     _ entries: [CommitQueue.Entry], using random: inout SplitMix64
   ) throws -> [Answer] {
     time += Self.pushDuration
-    let answers = try database.write { connection in
-      let tables = SpaceTables(connection, limits: limits)
-      return try entries.map { entry in
+    let answers = try write(limits) { tables in
+      try entries.map { entry in
         (try tables.answer(entry, at: time, using: &random), try tables.state())
       }
     }
@@ -91,15 +115,14 @@ final class SimulatedSpace {
   }
 
   func pull(_ pull: SyncPull, account: String? = nil) throws -> SyncPullAnswer {
-    try database.read { try SpaceTables($0, limits: limits).page(pull, account: account) }
+    try read(limits) { try $0.page(pull, account: account) }
   }
 
   /// The live records.
   func records() throws -> [SyncRecordState] {
     let all = SyncPull(replica: nil, since: nil)
-    guard case .page(let page) = try database.read({ try SpaceTables($0).page(all) }) else {
-      return []
-    }
+    let answer = try read { try $0.page(all) }
+    guard case .page(let page) = answer else { return [] }
     return page.changes.filter { $0.fields != nil }
   }
 
@@ -108,22 +131,25 @@ final class SimulatedSpace {
     let kill = database.nextKill
     database.nextKill = nil
     defer { database.nextKill = kill }
-    try database.write { _ = try SpaceTables($0).declare(tables) }
+    try write { _ = try $0.declare(tables) }
   }
 
   func forget(before version: Int) throws {
-    try database.write { try SpaceTables($0).forget(before: version) }
+    try write { try $0.forget(before: version) }
   }
 
   func backup() throws -> Backup {
-    Backup(image: try DatabaseImage(database), acceptedCommits: acceptedCommits)
+    Backup(
+      image: postgreSQL == nil ? try DatabaseImage(database) : nil, rows: try postgreSQL?.rows(),
+      acceptedCommits: acceptedCommits)
   }
 
   func restore(_ backup: Backup, startsNewHistory: Bool, using random: inout SplitMix64) throws {
-    try backup.image.restore(database)
+    try backup.image?.restore(database)
+    if let rows = backup.rows { try postgreSQL?.restore(rows) }
     acceptedCommits = backup.acceptedCommits
     if startsNewHistory {
-      try database.write { try SpaceTables($0).startNewHistory(using: &random) }
+      try write { try $0.startNewHistory(using: &random) }
     }
     let state = try state
     head = state.head

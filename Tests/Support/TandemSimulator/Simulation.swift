@@ -87,8 +87,7 @@ final class Simulation {
     var random = random
     let first = try pool.replica(scenario.variant)
     let declarations = try first.read { try first.replica($0).declarations() }
-    space = try SimulatedSpace(
-      try pool.space(), declarations, scenario.spaceLimits, using: &random)
+    space = try SimulatedSpace(pool, declarations, scenario.spaceLimits, using: &random)
     oracle = SpaceOracle(head: space.head, declarations, scenario.spaceLimits)
     self.random = random
     for number in 0..<scenario.fileCount {

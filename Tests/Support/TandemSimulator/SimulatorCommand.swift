@@ -12,8 +12,8 @@ import CSQLite
 @main
 struct SimulatorCommand {
   private static let help = """
-    Usage: tandem-simulator [--seeds N] [--from S] [--files]
-           tandem-simulator --seed S [--steps LIST] [--trace | --minimize] [--files]
+    Usage: tandem-simulator [--seeds N] [--from S] [--files | --postgresql]
+           tandem-simulator --seed S [--steps LIST] [--trace | --minimize] [--files | --postgresql]
            tandem-simulator --exhaustive [--rules] [--operations N] [--interruptions N] [--states N]
 
     Simulates replicas and a space while messages get lost, come twice and late, programs crash, and
@@ -24,6 +24,7 @@ struct SimulatorCommand {
       --from S      Begin with the seed S; 1 by default.
       --files       Keep the databases in files, and kill their programs: between two transactions, inside
                     one, while one is committed, and during a checkpoint.
+      --postgresql  Keep the rows of the space in a PostgreSQL server, which ends with this program.
       --exhaustive  Visit all states of two replicas with one record, and print their number.
       --rules       Of two rows with a unique column and a row that refers to one of them, in place of one record.
       --operations N
@@ -56,6 +57,7 @@ struct SimulatorCommand {
   private var traces = false
   private var minimizes = false
   private var usesFiles = false
+  private var usesPostgreSQL = false
   private var isExhaustive = false
   private var hasRules = false
   private var operationCount = 2
@@ -73,6 +75,7 @@ struct SimulatorCommand {
       case "--trace": command.traces = true
       case "--minimize": command.minimizes = true
       case "--files": command.usesFiles = true
+      case "--postgresql": command.usesPostgreSQL = true
       case "--exhaustive": command.isExhaustive = true
       case "--rules": command.hasRules = true
       case "--seeds", "--from", "--seed", "--steps", "--operations", "--interruptions",
@@ -86,6 +89,9 @@ struct SimulatorCommand {
     _ = csqlite_use_one_thread()
     if command.seed == nil, command.traces || command.minimizes || command.steps != nil {
       fail("--trace, --minimize and --steps need --seed")
+    }
+    if command.usesPostgreSQL, command.usesFiles || command.isExhaustive {
+      fail("--postgresql excludes --files and --exhaustive")
     }
     exit(command.run() ? 0 : 1)
   }
@@ -128,7 +134,7 @@ struct SimulatorCommand {
     if isExhaustive { return exhaust() }
     let pool: DatabasePool
     do {
-      pool = try DatabasePool(usesFiles: usesFiles)
+      pool = try DatabasePool(usesFiles: usesFiles, usesPostgreSQL: usesPostgreSQL)
     } catch {
       print(error)
       return false
@@ -187,7 +193,9 @@ struct SimulatorCommand {
 
   private func report(_ seed: UInt64, _ steps: [Int]?, _ failure: String?) -> Bool {
     guard let failure else { return true }
-    let list = (steps.map { " --steps \(StepList.text($0))" } ?? "") + (usesFiles ? " --files" : "")
+    let list =
+      (steps.map { " --steps \(StepList.text($0))" } ?? "") + (usesFiles ? " --files" : "")
+      + (usesPostgreSQL ? " --postgresql" : "")
     print("seed \(seed) fails: \(failure)")
     print("repeat with: make simulate ARGS=\"--seed \(seed)\(list) --trace\"")
     return false
