@@ -8,7 +8,7 @@ internal import TandemSpace
 /// hold long values, so that claims are found by the hash of their values.
 package enum PostgreSQLSchema {
   /// The version of the tables.
-  static let format: Int64 = 1
+  static let format: Int64 = 2
 
   /// The statements that make the tables, for those who may not give the server the right to.
   package static let sql = """
@@ -100,7 +100,13 @@ package enum PostgreSQLSchema {
         "the database has no schema tandem; create it (`creates`), or run the output of tandem store sql"
       )
     }
-    guard found <= format else {
+    guard found >= format else {
+      throw PostgreSQLError(
+        .schema,
+        "an earlier version of Tandem made the schema tandem (format \(found), and this version needs \(format)); "
+          + "let that version copy the spaces into files (tandem store copy), and this one into a new database")
+    }
+    guard found == format else {
       throw PostgreSQLError(
         .schema,
         "a newer version of Tandem made the schema tandem (format \(found)); update this program")

@@ -254,8 +254,11 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
     #expect(await code(address) == .schema)
     try cluster.run(PostgreSQLSchema.sql, at: address)
     await (try PostgreSQLDatabase.open(address: address, creates: true)).close()
-    try cluster.run("UPDATE tandem.meta SET format = 2", at: address)
-    #expect(await code(address, creates: true) == .schema)
+    // An earlier and a newer version.
+    for format in [1, 3] {
+      try cluster.run("UPDATE tandem.meta SET format = \(format)", at: address)
+      #expect(await code(address, creates: true) == .schema)
+    }
     #expect(await code("host=/nowhere") == .connection)
     #expect(throws: PostgreSQLError.self) {
       try PostgreSQLDatabase.check(address: "postgresql://u:secret@h/d")
