@@ -104,7 +104,8 @@ package enum PostgreSQLSchema {
       throw PostgreSQLError(
         .schema,
         "an earlier version of Tandem made the schema tandem (format \(found), and this version needs \(format)); "
-          + "let that version copy the spaces into files (tandem store copy), and this one into a new database")
+          + "let that version copy the spaces into files (tandem store copy), and this one into a new database"
+      )
     }
     guard found == format else {
       throw PostgreSQLError(
