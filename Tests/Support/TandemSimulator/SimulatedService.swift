@@ -277,6 +277,10 @@ extension SimulatedService: SpaceStore {
     }
   }
 
+  func refuse(_ commit: SyncCommitIdentity, account: String?) throws {
+    try noting { try simulation.space.write { try $0.refuse(commit, account: account) } }
+  }
+
   func page(_ pull: SyncPull, account: String?) throws -> SyncPullAnswer {
     try noting {
       let answer = try simulation.space.pull(pull, account: account)
