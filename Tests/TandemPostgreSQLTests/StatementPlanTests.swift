@@ -30,6 +30,7 @@ import Testing
       SELECT s, 'r', n, 1, 'c', 5, NULL, 'b', 1, 0, n, '' FROM generate_series(1, 1000) s, generate_series(1, 5) n;
     INSERT INTO tandem.rule
       SELECT s, n, 't', NULL, '{}', 0 FROM generate_series(1, 1000) s, generate_series(1, 5) n;
+    INSERT INTO tandem.usage SELECT s, 40, 40, 400 FROM generate_series(1, 1000) s;
     INSERT INTO tandem.number SELECT s, n, 1 FROM generate_series(1, 1000) s, generate_series(1, 5) n;
     ANALYZE;
     """

@@ -278,7 +278,12 @@ extension SimulatedService: SpaceStore {
   }
 
   func refuse(_ commit: SyncCommitIdentity, account: String?) throws {
-    try noting { try simulation.space.write { try $0.refuse(commit, account: account) } }
+    try noting {
+      try simulation.space.write { try $0.refuse(commit, account: account) }
+      if account == Self.account, simulation.oracle.refuse(commit) {
+        outcomes[commit.id, default: []].append(.refused([]))
+      }
+    }
   }
 
   func page(_ pull: SyncPull, account: String?) throws -> SyncPullAnswer {

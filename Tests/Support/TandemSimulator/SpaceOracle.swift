@@ -88,6 +88,19 @@ struct SpaceOracle {
     return commit
   }
 
+  /// Takes note that the sequence of a commit is consumed, because its account may not send it.
+  ///
+  /// - Returns: False if it does not continue those of a known replica, so that nothing is consumed.
+  mutating func refuse(_ commit: SyncCommitIdentity) -> Bool {
+    guard let last = standings[commit.replica], commit.sequence == last.sequence + 1 else {
+      return false
+    }
+    parts[commit.replica] = nil
+    standings[commit.replica] = ReplicaStanding(
+      sequence: commit.sequence, commit: commit.id, outcome: .refused([]))
+    return true
+  }
+
   /// Checks the answer to a pull.
   mutating func check(
     _ pull: SyncPull, _ answer: SyncPullAnswer
