@@ -125,12 +125,12 @@ extension Exhaustion {
         ? try independentSteps(from: state) ?? []
         : try steps(from: state, hasInterruptions: hasInterruptions)
       let step = choices[Int(origin.place)]
-      texts.append(step.text)
+      texts.append(step.text())
       state = step.state
       interruptionCount = Int(origin.interruptionCount)
       if endsUndisturbed(after: interruptionCount) {
         while let step = try undisturbedStep(from: state) {
-          texts.append(step.text)
+          texts.append(step.text())
           state = step.state
         }
       }
@@ -138,7 +138,7 @@ extension Exhaustion {
     texts.append("no accident any more:")
     for _ in 0..<Exhaustion.maxSettlingCount {
       guard let step = try? settling(state) else { break }
-      texts.append(step.text)
+      texts.append(step.text())
       state = step.state
     }
     return texts

@@ -7,11 +7,18 @@ import TestRandom
 
 extension Exhaustion {
   struct Step {
-    let text: String
+    /// Says what happens. Most steps are never printed, and printing one takes longer than performing it.
+    let text: () -> String
     var state: State
     /// True for a crash, a lost message and a repeated one, and for any step between those of a
     /// synchronization that is under way.
     var isInterruption = false
+
+    init(
+      _ text: @escaping @autoclosure () -> String, _ state: State, isInterruption: Bool = false
+    ) {
+      (self.text, self.state, self.isInterruption) = (text, state, isInterruption)
+    }
   }
 
   /// All steps that are possible in a state.
@@ -20,14 +27,16 @@ extension Exhaustion {
   func steps(from state: State, hasInterruptions: Bool) throws -> [Step] {
     var steps: [Step] = []
     let isRunning = state.running != nil
+    let editCount = try self.editCount(state)
     for number in 0..<2 {
-      if hasInterruptions || !isRunning, try editCount(state) < operationCount {
+      // The first edit is that of file 0: the files are alike, so that the other states are mirror images.
+      let mayEdit = editCount < operationCount && (number == 0 || editCount > 0)
+      if mayEdit, hasInterruptions || !isRunning {
         for operation in hasRules ? Operation.ofRows : Operation.ofRecord {
           if let next = try edit(state, number, operation) {
             steps.append(
               Step(
-                text: "file \(number): \(operation.rawValue)", state: next,
-                isInterruption: isRunning))
+                "file \(number): \(operation.rawValue)", next, isInterruption: isRunning))
           }
         }
       }
@@ -76,8 +85,7 @@ extension Exhaustion {
     var steps: [Step] = []
     if let action = driver.action {
       steps.append(
-        Step(
-          text: "driver \(number): \(actions[action])", state: try act(state, number, action)))
+        Step("driver \(number): \(self.actions[action])", try act(state, number, action)))
     } else if let request = driver.request {
       if driver.answers.isEmpty || hasInterruptions {
         var delivery = try delivery(state, number, request)
@@ -87,25 +95,25 @@ extension Exhaustion {
       for answer in driver.answers {
         steps.append(
           Step(
-            text: "driver \(number) receives \(events[answer])",
-            state: try handle(answer, state, number)))
+            "driver \(number) receives \(self.events[answer])",
+            try handle(answer, state, number)))
       }
       if hasInterruptions {
         steps.append(
           Step(
-            text: "driver \(number) waits no longer",
-            state: try handle(.disconnected, state, number), isInterruption: true))
+            "driver \(number) waits no longer", try handle(.disconnected, state, number),
+            isInterruption: true))
       }
     } else {
       for event in [SyncSession.Event.requested, .changedLocally, .timerFired(0)] {
         steps.append(
-          Step(text: "driver \(number): \(event)", state: try handle(event, state, number)))
+          Step("driver \(number): \(event)", try handle(event, state, number)))
       }
     }
     if hasInterruptions {
       var crashed = state
       crashed.drivers[number] = Driver(session: sessions.number(of: SyncSession()))
-      steps.append(Step(text: "driver \(number) crashes", state: crashed, isInterruption: true))
+      steps.append(Step("driver \(number) crashes", crashed, isInterruption: true))
     }
     guard maxInterruptionCount < .max else { return steps }
     return steps.map { step in
@@ -166,16 +174,14 @@ extension Exhaustion {
     for number in 0..<2 {
       let driver = state.drivers[number]
       if let action = driver.action {
-        return Step(
-          text: "driver \(number): \(actions[action])", state: try act(state, number, action))
+        return Step("driver \(number): \(self.actions[action])", try act(state, number, action))
       }
       if let request = driver.request {
         guard let answer = driver.answers.first else {
           return try delivery(state, number, request)
         }
         return Step(
-          text: "driver \(number) receives \(events[answer])",
-          state: try handle(answer, state, number))
+          "driver \(number) receives \(self.events[answer])", try handle(answer, state, number))
       }
     }
     for number in 0..<2 {
@@ -184,10 +190,9 @@ extension Exhaustion {
       let session = sessions[state.drivers[number].session]
       let fired = try handle(.timerFired(0), state, number)
       if session.status == .offline || fired != state {
-        return Step(text: "timer \(number)", state: fired)
+        return Step("timer \(number)", fired)
       }
-      return Step(
-        text: "driver \(number): requested", state: try handle(.requested, state, number))
+      return Step("driver \(number): requested", try handle(.requested, state, number))
     }
     return nil
   }
@@ -267,7 +272,7 @@ extension Exhaustion {
     next.drivers[number].action = nil
     switch actions[action] {
     case .perform(let step):
-      let (image, event) = try perform(step, action, in: state.files[number], of: number)
+      let (image, event) = try perform(step, action, in: state.files[number])
       next.files[number] = image
       let result = try handle(event, next, number)
       let isApplied = try view(ofFile: image).version != view(ofFile: state.files[number]).version
@@ -297,7 +302,7 @@ extension Exhaustion {
   }
 
   private func perform(
-    _ step: SyncStep, _ action: Int32, in image: Int32, of number: Int
+    _ step: SyncStep, _ action: Int32, in image: Int32
   ) throws -> (image: Int32, event: Int32) {
     let key = Pair(first: image, second: action)
     if let known = performed[key] { return (known.first, known.second) }
@@ -307,9 +312,10 @@ extension Exhaustion {
       connection in
       let tables = file.replica(connection)
       // The same commit has the same identity, whatever happened elsewhere before.
-      let sequence = try tables.state().sequence
+      let state = try tables.state()
       var random = SplitMix64(
-        seed: UInt64(number) << 40 | UInt64(view.editCount) << 20 | UInt64(sequence))
+        seed: UInt64(truncatingIfNeeded: state.replica.bits) << 40 | UInt64(view.editCount) << 20
+          | UInt64(state.sequence))
       return try tables.perform(step, merging, using: &random)
     }
     if case .freeze = step, let outbox = summary.outbox {
@@ -377,14 +383,14 @@ extension Exhaustion {
       next.drivers[number].answers.append(event)
       next.drivers[number].answers.sort()
     }
-    return Step(text: "the space answers driver \(number): \(events[event])", state: next)
+    return Step("the space answers driver \(number): \(self.events[event])", next)
   }
 
   /// A commit arrives once more, and nobody waits for the answer.
   private func lateDelivery(_ state: State, _ request: Int32) throws -> Step {
     var next = state
     let event = try answer(request, &next)
-    return Step(text: "the space answers late: \(events[event])", state: next)
+    return Step("the space answers late: \(self.events[event])", next)
   }
 
   private func answer(_ request: Int32, _ state: inout State) throws -> Int32 {
@@ -423,7 +429,7 @@ extension Exhaustion {
 
   private func accepted(_ commit: SyncCommit, _ number: Int32) -> Int32 {
     var ledger = ledgers[number]
-    let file = commit.replica == SyncToken(bits: 1) ? 0 : 1
+    let file = replicas[commit.replica] ?? 0
     for change in commit.changes {
       switch change.verb {
       case .insert(let fields), .update(let fields):

@@ -72,6 +72,8 @@ final class Exhaustion {
   let visitsAllOrders: Bool
   /// The number of edits that the start has.
   var startEditCount = 0
+  /// The files of all replicas.
+  var replicas: [SyncToken: Int] = [:]
   let file: SimulatedDatabase
   let spaceDatabase: SimulatedDatabase
   let merging = ReplicaMerging([
@@ -150,29 +152,36 @@ final class Exhaustion {
 
   /// The two files without a record, and a space that is empty.
   func emptyStart() throws -> State {
-    var numbers: [Int32] = []
-    for number in 0..<2 {
-      try file.write { connection in
-        try connection.run(
-          "UPDATE tandem_state SET replica = ?",
-          [.text(SyncToken(bits: UInt128(number + 1)).description)])
-      }
-      numbers.append(files.number(of: try DatabaseImage(file)))
-    }
-    let new = Driver(session: sessions.number(of: SyncSession()))
-    return State(
-      files: numbers, space: spaces.number(of: try DatabaseImage(spaceDatabase)),
-      drivers: [new, new], ledger: ledgers.number(of: CompactLedger()))
+    let image = files.number(of: try DatabaseImage(file))
+    return try started(
+      State(
+        files: [image, image], space: spaces.number(of: try DatabaseImage(spaceDatabase)),
+        drivers: [], ledger: ledgers.number(of: CompactLedger())))
   }
 
-  /// Both files and the space with the same record.
+  /// Both files and the space with the same record, which neither of the files' replicas has made.
   func synchronizedStart() throws -> State {
     let start = try emptyStart()
     var state = try edit(start, 0, hasRules ? .addFirst : .insert) ?? start
     while let next = try settling(state)?.state { state = next }
+    return try started(state)
+  }
+
+  /// A state whose files are new replicas, with new sessions.
+  private func started(_ state: State) throws -> State {
+    var state = state
     for number in 0..<2 {
-      state.drivers[number] = Driver(session: sessions.number(of: SyncSession()))
+      let replica = SyncToken(bits: UInt128(replicas.count + 1))
+      replicas[replica] = number
+      try files[state.files[number]].restore(file)
+      try file.write { connection in
+        try connection.run(
+          "UPDATE tandem_state SET replica = ?, sequence = 0", [.text(replica.description)])
+      }
+      state.files[number] = files.number(of: try DatabaseImage(file))
     }
+    let new = Driver(session: sessions.number(of: SyncSession()))
+    state.drivers = [new, new]
     return state
   }
 }

@@ -14,7 +14,7 @@ struct SimulatorCommand {
   private static let help = """
     Usage: tandem-simulator [--seeds N] [--from S] [--files | --postgresql]
            tandem-simulator --seed S [--steps LIST] [--trace | --minimize] [--files | --postgresql]
-           tandem-simulator --exhaustive [--rules] [--operations N] [--interruptions N] [--states N]
+           tandem-simulator --exhaustive [--rules] [--edits N] [--interruptions N] [--states N]
 
     Simulates replicas and a space while messages get lost, come twice and late, programs crash, and
     files are restored and copied. Checks that nothing is lost, that nothing is applied twice, and that
@@ -27,8 +27,7 @@ struct SimulatorCommand {
       --postgresql  Keep the rows of the space in a PostgreSQL server, which ends with this program.
       --exhaustive  Visit all states of two replicas with one record, and print their number.
       --rules       Of two rows with a unique column and a row that refers to one of them, in place of one record.
-      --operations N
-                    With up to N edits, at most 7; 2 by default. Each further one takes many times as long.
+      --edits N     With up to N edits, at most 7; 2 by default. Each further one takes many times as long.
       --interruptions N
                     With up to N interruptions, each a crash of a program, a lost or repeated message, or
                     an edit or a step of the other program while a synchronization is under way; any
@@ -78,8 +77,7 @@ struct SimulatorCommand {
       case "--postgresql": command.usesPostgreSQL = true
       case "--exhaustive": command.isExhaustive = true
       case "--rules": command.hasRules = true
-      case "--seeds", "--from", "--seed", "--steps", "--operations", "--interruptions",
-        "--states":
+      case "--seeds", "--from", "--seed", "--steps", "--edits", "--interruptions", "--states":
         guard let value = arguments.popFirst(), command.set(argument, value) else {
           fail("\(argument) needs \(expectation(of: argument))")
         }
@@ -105,7 +103,7 @@ struct SimulatorCommand {
   private static func expectation(of option: String) -> String {
     switch option {
     case "--steps": "steps, such as 0-12,17"
-    case "--operations": "a number from 0 to \(CompactLedger.maxEditCount - 1)"
+    case "--edits": "a number from 0 to \(CompactLedger.maxEditCount - 1)"
     default: "a number"
     }
   }
@@ -120,7 +118,7 @@ struct SimulatorCommand {
     switch option {
     case "--seeds": seedCount = number
     case "--from": first = number
-    case "--operations":
+    case "--edits":
       guard number <= CompactLedger.maxEditCount - 1 else { return false }
       operationCount = Int(number)
     case "--interruptions": maxInterruptionCount = Int(clamping: number)
