@@ -209,7 +209,8 @@ extension SpaceTables {
     keys.map { SpaceLookup(.record, [.text($0.table), .blob($0.idBytes)]) }
   }
 
-  /// Answers a commit in a savepoint.
+  /// Answers a commit in a savepoint. A commit beyond a quota consumes its sequence, because a copy of it may arrive
+  /// when there is room, and its replica has sent its changes in another one by then.
   ///
   /// - Returns: A failure if only this commit failed; what it wrote is undone.
   /// - Throws: An error that has ended the transaction.
@@ -222,6 +223,9 @@ extension SpaceTables {
           try commit(entry.commit, account: entry.account, at: time, using: &generator)
         })
     } catch  where connection.isInTransaction {
+      if (error as? SyncRequestError)?.code == .overQuota {
+        try store(.refused([]), of: entry.commit.identity, entry.account)
+      }
       return .failure(error)
     }
   }

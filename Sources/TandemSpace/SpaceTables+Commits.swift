@@ -222,7 +222,8 @@ extension SpaceTables {
       })
   }
 
-  private func store(
+  /// Stores the outcome of the last commit of a replica.
+  func store(
     _ outcome: SyncOutcome, of commit: SyncCommitIdentity, _ account: String?
   ) throws {
     try dropParts(of: commit.replica)

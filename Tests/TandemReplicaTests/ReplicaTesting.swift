@@ -14,6 +14,7 @@ final class TestSpace {
   private var time = 0
   /// True for a space that checks nothing which spans rows, as if records of it broke all rules.
   var ignoresRules = false
+  var limits = SyncLimits()
 
   init(seed: UInt64 = 1) throws {
     random = SplitMix64(seed: seed)
@@ -36,8 +37,10 @@ final class TestSpace {
     // A file that takes a commit of parts back may send another one at once.
     time += SpaceTables.minPartAge
     return try database.write {
-      try SpaceTables($0.connection).commit(commit, at: time, using: &random)
-    }
+      let space = SpaceTables($0.connection, limits: limits)
+      return try space.answer(
+        CommitQueue.Entry(commit: commit, account: nil), at: time, using: &random)
+    }.get()
   }
 
   /// Refuses a commit as a whole, because its sender may not write.

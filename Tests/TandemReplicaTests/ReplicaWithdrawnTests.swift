@@ -114,6 +114,36 @@ struct ReplicaWithdrawnTests {
     #expect(try a.rows("SELECT * FROM tandem_withdrawn").isEmpty)
   }
 
+  @Test(
+    "A commit that was refused because of a quota is not applied when there is room [consume]",
+    arguments: [1, 6], [false, true])
+  func quota(count: Int, pullsAtEnd: Bool) throws {
+    space.limits.maxSpaceRecordCount = 1
+    var late: [[UInt8]] = []
+    for number in 0..<count {
+      try a.execute("UPDATE note SET likes = likes + 1")
+      try a.execute("INSERT INTO note VALUES ('n\(number)', 'new', 1)")
+      let bytes = try #require(try a.freeze())
+      let error = #expect(throws: SyncRequestError.self) { try space.push(bytes) }
+      #expect(error?.code == .overQuota)
+      let commit = try SyncMessageReader().commit(bytes).id
+      try a.write { try $0.takeBack(commit) }
+      late.append(bytes)
+      // The pull shows that the sequence is consumed.
+      if pullsAtEnd || number + 1 < count { try a.pull(space) }
+    }
+    space.limits.maxSpaceRecordCount = nil
+    for bytes in late {
+      let outcome = try space.push(bytes)
+      if case .accepted = outcome { Issue.record("a late commit was accepted") }
+    }
+    try converge([a, b], space)
+    #expect(
+      try b.rows("SELECT likes FROM note WHERE id = 'n'") == [[.integer(5 + Int64(count))]])
+    #expect(try b.rows("SELECT count(*) FROM note") == [[.integer(1 + Int64(count))]])
+    #expect(try a.rows("SELECT * FROM tandem_withdrawn").isEmpty)
+  }
+
   @Test("A file keeps few withdrawn commits")
   func bound() throws {
     for _ in 0..<10 {

@@ -75,6 +75,19 @@ struct UniqueIndexTests {
     #expect(try replicas[0].read { try $0.notices() }.isEmpty)
   }
 
+  @Test(
+    "An index that a program creates is declared by the next step, though the file was read before")
+  func lateIndex() throws {
+    try insert("a", "'x', 'g', 1, 1", 2)
+    try replicas[2].execute("CREATE UNIQUE INDEX late ON t (note) WHERE pos > 0")
+    let declared = try replicas[2].write { tables in
+      _ = try tables.summary()
+      _ = try tables.schema()
+      return try tables.declarations()
+    }
+    #expect(declared[0].constraints?.contains { $0.index?.name == "late" } == true)
+  }
+
   @Test("Two copies insert one value of a partial index at once: the loser is listed")
   func partial() throws {
     try insert("z", "'a', 'x', 1, 1", 0)

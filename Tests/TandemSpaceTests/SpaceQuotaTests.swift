@@ -10,15 +10,19 @@ import Testing
   ) throws -> String {
     let before = try space.state
     let commit = replica.commit(before.head, changes)
-    // Nothing is consumed.
-    replica.sequence -= 1
     let error = #expect(throws: SyncRequestError.self) { try space.commit(commit) }
     #expect(error?.code == .overQuota)
+    // A copy that arrives when there is room changes nothing: the replica has taken the commit back.
+    let limits = space.limits
+    space.limits = SyncLimits()
+    #expect(try space.commit(commit) == .refused([]))
+    space.limits = limits
     #expect(try space.state == before)
     return error?.message ?? ""
   }
 
-  @Test("A commit beyond the quota of records is refused with the numbers; deletions pass")
+  @Test(
+    "A commit beyond the quota of records is refused with the numbers [consume]; deletions pass")
   func records() throws {
     let space = try TestSpace()
     space.limits.maxSpaceRecordCount = 3
@@ -45,6 +49,28 @@ import Testing
     _ = try refusal(space, &replica, [change(9, .insert([:]))])
     _ = try space.commit(replica.commit(try space.head, [change(4, .delete)])).accepted()
     _ = try space.commit(replica.commit(try space.head, [change(9, .insert([:]))])).accepted()
+  }
+
+  @Test(
+    "The first commit of a replica, in parts, consumes its sequence if it is beyond the quota [consume]"
+  )
+  func firstCommit() throws {
+    let space = try TestSpace()
+    space.limits.maxSpaceRecordCount = 1
+    var replica = TestReplica(seed: 1)
+    let whole = replica.commit(
+      try space.head, (1...4).map { change(.integer($0), .insert(["a": "x"])) })
+    let parts = (1...2).map { part in
+      SyncCommit(
+        replica: whole.replica, sequence: whole.sequence, id: whole.id, base: whole.base,
+        part: part, of: 2, changes: Array(whole.changes[(2 * part - 2)..<(2 * part)]))
+    }
+    #expect(try space.commit(parts[0]) == .parts(missing: [2]))
+    let error = #expect(throws: SyncRequestError.self) { try space.commit(parts[1]) }
+    #expect(error?.code == .overQuota)
+    space.limits.maxSpaceRecordCount = nil
+    for part in parts { #expect(try space.commit(part) == .refused([])) }
+    _ = try space.commit(replica.commit(try space.head, whole.changes)).accepted()
   }
 
   @Test("A record that grows beyond the quota of bytes is refused, and may shrink")

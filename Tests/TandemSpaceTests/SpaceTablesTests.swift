@@ -7,7 +7,8 @@ import TestRandom
 import Testing
 
 @Suite(.onBothStores) struct SpaceCommitTests {
-  @Test("A repeated commit gets its stored outcome and is applied once, whatever has changed")
+  @Test(
+    "A repeated commit gets its stored outcome and is applied once, whatever has changed [order]")
   func repetition() throws {
     let space = try TestSpace()
     var replica = TestReplica(seed: 1)
@@ -96,7 +97,9 @@ import Testing
     #expect(try space.commit(first) == .sequence(last: 3, fate: revision))
   }
 
-  @Test("A base of another epoch, of a history that was lost, or below the horizon is gone")
+  @Test(
+    "A base of another epoch, of a history that was lost, or below the horizon is gone [unconsumed]"
+  )
   func gone() throws {
     // Two spaces of one seed have the same history, as a space and its backup.
     let space = try TestSpace(seed: 7)

@@ -94,10 +94,11 @@ final class TestSpace {
   func commit(
     _ commit: SyncCommit, account: String? = nil, at time: Int = 1_000
   ) throws -> SyncOutcome {
+    // As in a store, the transaction is committed even if this commit fails.
     try run { space, generator in
       let entry = CommitQueue.Entry(commit: commit, account: account)
-      return try space.answer([entry], at: time, using: &generator)[0].get()
-    }
+      return try space.answer([entry], at: time, using: &generator)[0]
+    }.get()
   }
 
   func page(_ pull: SyncPull) throws -> SyncPullAnswer {

@@ -18,6 +18,8 @@ extension ReplicaTables {
   package struct KnownSchema: Sendable {
     fileprivate var version: Int64
     fileprivate let schema: ReplicaSchema
+    /// False if it was only read: a step has to take over what has changed, such as a new unique index.
+    fileprivate var isTakenOver = true
     /// True if SQLite can compile the statements that write the tables.
     fileprivate var isChecked = false
     /// The triggers of the application.
@@ -37,7 +39,9 @@ extension ReplicaTables {
   /// - Complexity: O(*n*) in the number of rows if triggers were gone.
   package func schema() throws -> ReplicaSchema {
     let version = try connection.schemaVersion()
-    if let knownSchema, knownSchema.version == version { return knownSchema.schema }
+    if let knownSchema, knownSchema.version == version, knownSchema.isTakenOver {
+      return knownSchema.schema
+    }
     guard try !isPaused() else { throw ReplicaError.paused(connection.path) }
     let schema = try refreshedSchema()
     knownSchema = KnownSchema(version: try connection.schemaVersion(), schema: schema)
@@ -58,7 +62,9 @@ extension ReplicaTables {
     let isDisturbed = try declared != fitted || !schema.tables.allSatisfy(isKeeping)
     if !isDisturbed {
       // A step that writes has to take over tables of an earlier version first.
-      if try !hasFormerTables() { knownSchema = KnownSchema(version: version, schema: schema) }
+      if try !hasFormerTables() {
+        knownSchema = KnownSchema(version: version, schema: schema, isTakenOver: false)
+      }
     } else if let table = try schema.tables.first(where: {
       try !connection.hasFormerVersions(of: $0.shadow)
     }) {

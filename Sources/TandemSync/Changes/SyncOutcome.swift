@@ -83,7 +83,8 @@ package struct SyncObjection: Hashable, Sendable {
   }
 }
 
-/// The error of a request that a space refuses as a whole. Nothing was stored, and no sequence was consumed.
+/// The error of a request that a space refuses as a whole. Nothing of it was applied. A commit that its account may not
+/// send, or that is beyond a quota, consumes its sequence; others consume none.
 public struct SyncRequestError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of error. Codes that this version does not know are kept.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -283,6 +283,8 @@ extension SyncSession {
     where certainCommit == commit && refusal.code != .unauthenticated
       || refusal.code == .overQuota:
       certainCommit = nil
+      // The pull shows whether the space has consumed the sequence.
+      isPullNeeded = true
       block = .refused(refusal)
       return perform(.takeBack(commit))
     case .pulling(let request) where refusal.code == .malformed && request.cursor != nil:

@@ -31,6 +31,13 @@ struct Scenario {
     case recordLimit
     /// A program adds a column to a table of one file.
     case columnAdded
+    /// A program creates a unique index in one file. The rows that are there may break it elsewhere.
+    case indexCreated
+    /// The operator gives the space a quota, another one, or none.
+    case quota
+
+    /// True if files get other schemas than they began with.
+    var changesSchema: Bool { self == .columnAdded || self == .indexCreated }
   }
 
   let seed: UInt64
@@ -72,13 +79,14 @@ struct Scenario {
     stepCount = Int.random(in: 30...120, using: &random)
     lossPercent = Bool.random(using: &random) ? Int.random(in: 0...30, using: &random) : 0
     duplicatePercent = Bool.random(using: &random) ? Int.random(in: 0...50, using: &random) : 0
-    accidents = Accident.allCases.filter { accident in
+    var accidents = Accident.allCases.filter { accident in
       switch accident {
       case .crash, .cut: Bool.random(using: &random)
       case .refusal, .forget, .fileRestore, .fileCopy: Int.random(in: 0..<4, using: &random) == 0
       case .spaceRestore, .newEpoch, .triggersDropped, .triggersDisabled, .damage, .recordLimit,
         .columnAdded:
         Int.random(in: 0..<8, using: &random) == 0
+      case .indexCreated, .quota: false  // drawn last
       }
     }
     keyCount = Int.random(in: 1...4, using: &random)
@@ -106,6 +114,9 @@ struct Scenario {
         in: SimulatedSchema.firstNumbered..<SimulatedSchema.count, using: &random)
     }
     self.variant = variant
+    for accident in [Accident.indexCreated, .quota]
+    where Int.random(in: 0..<8, using: &random) == 0 { accidents.append(accident) }
+    self.accidents = accidents
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left

@@ -9,10 +9,10 @@ final class SimulatedFile {
   let number: Int
   private(set) var database: SimulatedDatabase
   let schema: SimulatedSchema
-  /// The tables to which a program has added a column.
-  private(set) var widerTables: Set<String> = []
-  /// True if no synchronization has taken over the added columns.
-  private(set) var hasNewColumns = false
+  /// What programs have added to the schema.
+  private(set) var additions = SimulatedSchema.Additions()
+  /// True if no synchronization has taken over what was added.
+  private(set) var hasNewSchema = false
   /// True if a program has written without triggers since the file was last verified.
   var hasUncapturedEdits = false
   /// The last kept edit that the ledger knows.
@@ -44,34 +44,38 @@ final class SimulatedFile {
     let value = try database.write(foreignKeys: step.writesRows ? .ignored : .unconcerned) {
       try body(database.replica($0), $0)
     }
-    hasNewColumns = false
+    hasNewSchema = false
     return value
   }
 
   /// The columns of a table in which every edit writes a value of its own.
   func valueColumns(_ table: SimulatedSchema.Table) -> [String] {
     table.valueColumns
-      + (widerTables.contains(table.name) ? [SimulatedSchema.Table.addedColumn] : [])
+      + (additions.columns.contains(table.name) ? [SimulatedSchema.Table.addedColumn] : [])
   }
 
-  /// Takes note that a program has added a column.
-  func added(to table: SimulatedSchema.Table) {
-    widerTables.insert(table.name)
-    hasNewColumns = true
+  /// Takes note of what a program has added to the schema.
+  func added(_ additions: SimulatedSchema.Additions) {
+    guard additions != self.additions else { return }
+    self.additions = additions
+    hasNewSchema = true
   }
 
-  /// Takes another database, to which the columns are added that a backup or another file has.
-  func take(_ database: SimulatedDatabase, _ tables: Set<String>) throws {
+  /// Takes another database, to which is added what a backup or another file has.
+  func take(_ database: SimulatedDatabase, _ additions: SimulatedSchema.Additions) throws {
     try database.write { connection in
-      for table in schema.tables where tables.contains(table.name) {
-        try connection.execute(table.addition)
+      for table in schema.tables {
+        if additions.columns.contains(table.name) { try connection.execute(table.addition) }
+        if additions.indexes.contains(table.name) {
+          try connection.execute(table.lateIndexCreation)
+        }
       }
       _ = try database.replica(connection).schema()
     }
     database.enforcesForeignKeys = self.database.enforcesForeignKeys
     self.database = database
-    widerTables = tables
-    hasNewColumns = false
+    self.additions = additions
+    hasNewSchema = false
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
@@ -147,7 +151,7 @@ final class SimulatedFile {
   func rows(of table: SimulatedSchema.Table) throws -> [[FieldValue]: [FieldValue]] {
     let columns =
       table.synchronizedColumns
-      + (widerTables.contains(table.name) && !table.hasNote
+      + (additions.columns.contains(table.name) && !table.hasNote
         ? [SimulatedSchema.Table.addedColumn] : [])
     let list = table.keyColumns + columns.map { "quote(\($0))" }
     let rows = try database.read {

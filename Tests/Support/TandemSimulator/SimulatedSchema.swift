@@ -84,6 +84,14 @@ struct SimulatedSchema {
         + (valueColumns.count == 1 ? " DEFAULT 'none'" : "")
     }
 
+    /// The name of a unique index that programs may create, and the statement. The rows of one file satisfy most of the
+    /// second kind; several rows may have one value of the first kind.
+    var lateIndex: String { "\(name)_late" }
+    var lateIndexCreation: String {
+      "CREATE UNIQUE INDEX \(lateIndex) ON \(name) "
+        + (valueColumns.count == 1 ? "(extra) WHERE extra NOT NULL" : "(lower(a))")
+    }
+
     var keyColumns: [String] { keyKind == .composite ? ["id", "part"] : ["id"] }
 
     /// The columns beside the key, without the one that is not synchronized.
@@ -123,6 +131,15 @@ struct SimulatedSchema {
     static let counterNumber = 98
 
     var isExactCounter: Bool { counts && granularity == .field }
+  }
+
+  /// What programs have added to the schema of a file: the names of the tables with the column, and of those with the
+  /// index.
+  struct Additions: Hashable {
+    var columns: Set<String> = []
+    var indexes: Set<String> = []
+
+    var isEmpty: Bool { columns.isEmpty && indexes.isEmpty }
   }
 
   let tables: [Table]

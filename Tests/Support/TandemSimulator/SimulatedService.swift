@@ -267,13 +267,22 @@ extension SimulatedService: SpaceStore {
       if answer.isNew, !permitted.contains(commit.id) {
         throw SimulationViolation("the service wrote a commit that came without the right to write")
       }
-      guard case .success = answer.result else { return answer.result }
+      if case .failure(let error) = answer.result,
+        (error as? SyncRequestError)?.code != .overQuota
+      {
+        return answer.result
+      }
       guard let sender = senders[commit.id] else {
         throw SimulationViolation("the service wrote a commit that nobody sent")
       }
-      let outcome = try simulation.note(answer, to: commit, of: sender)
-      outcomes[commit.id, default: []].append(outcome)
-      return .success(outcome)
+      do {
+        let outcome = try simulation.note(answer, to: commit, of: sender)
+        outcomes[commit.id, default: []].append(outcome)
+        return .success(outcome)
+      } catch let refusal as SyncRequestError {
+        outcomes[commit.id, default: []].append(.refused([]))
+        return .failure(refusal)
+      }
     }
   }
 

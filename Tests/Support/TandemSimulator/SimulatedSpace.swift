@@ -26,7 +26,7 @@ final class SimulatedSpace {
   private(set) var events: [SyncEvent] = []
   private var acceptedCommits: Set<SyncToken> = []
   private var time = 0
-  let limits: SyncLimits
+  var limits: SyncLimits
   /// Called when the head has changed.
   var onChange: () -> Void = {}
 
@@ -127,11 +127,13 @@ final class SimulatedSpace {
   }
 
   /// Declares the tables of a replica. No kill meets it.
-  func declare(_ tables: [SpaceTable]) throws {
+  ///
+  /// - Returns: The tables of the space, with the rules of all replicas.
+  func declare(_ tables: [SpaceTable]) throws -> [SpaceTable] {
     let kill = database.nextKill
     database.nextKill = nil
     defer { database.nextKill = kill }
-    try write { _ = try $0.declare(tables) }
+    return try write { try $0.declare(tables) }
   }
 
   func forget(before version: Int) throws {

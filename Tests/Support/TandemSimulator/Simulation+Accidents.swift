@@ -9,9 +9,9 @@ extension Simulation {
       try backUpSpace()
     } else {
       let number = Int.random(in: 0..<files.count, using: &random)
-      guard !files[number].hasNewColumns else { return }
+      guard !files[number].hasNewSchema else { return }
       fileBackups[number] = (
-        try DatabaseImage(files[number].database), files[number].widerTables, step
+        try DatabaseImage(files[number].database), files[number].additions, step
       )
       note("file \(number) is backed up")
     }
@@ -51,7 +51,7 @@ extension Simulation {
     case .fileCopy:
       guard files.count < Simulation.maxFileCount, chance(40) else { return }
       let number = Int.random(in: 0..<files.count, using: &random)
-      guard !files[number].hasNewColumns else { return }
+      guard !files[number].hasNewSchema else { return }
       note("file \(number) is copied as \(files.count)")
       try copy(number)
     case .spaceRestore: try restoreSpace(startsNewHistory: false)
@@ -59,6 +59,8 @@ extension Simulation {
     case .triggersDropped: try dropTriggers(Int.random(in: 0..<files.count, using: &random))
     case .triggersDisabled: try editWithoutTriggers(Int.random(in: 0..<files.count, using: &random))
     case .columnAdded: try addColumn(Int.random(in: 0..<files.count, using: &random))
+    case .indexCreated: try createIndex(Int.random(in: 0..<files.count, using: &random))
+    case .quota: setQuota(chance(30) ? nil : Int.random(in: 0...8, using: &random))
     case .damage, .recordLimit: break
     }
   }
@@ -81,15 +83,22 @@ extension Simulation {
     }
   }
 
+  private func setQuota(_ quota: Int?) {
+    if space.limits.maxSpaceRecordCount == quota { return }
+    note("the space has at most \(quota.map { "\($0)" } ?? "any number of") records")
+    space.limits.maxSpaceRecordCount = quota
+    oracle.quota = quota
+  }
+
   private func restart(_ number: Int) { drivers[number] = Driver(file: drivers[number].file) }
 
   private func restoreFile(_ number: Int) throws {
     guard let backup = fileBackups[number], chance(50) else { return }
     note("file \(number) becomes what it was at step \(backup.step)")
     let known = Set(try spaceValues().map(\.1))
-    if files[number].widerTables != backup.tables {
+    if files[number].additions != backup.additions {
       try release(files[number])
-      try files[number].take(pool.replica(scenario.variant), backup.tables)
+      try files[number].take(pool.replica(scenario.variant), backup.additions)
     }
     try files[number].become(backup.image)
     ledger.restored(number, from: backup.step, known: known)
@@ -166,6 +175,7 @@ extension Simulation {
   func endAccidents() throws {
     note("the faults end")
     isFaulty = false
+    setQuota(nil)
     space.database.nextKill = nil
     for file in files { file.database.nextKill = nil }
   }

@@ -23,13 +23,36 @@ extension Simulation {
   func addColumn(_ number: Int) throws {
     let file = files[number]
     let table = pick(schema.tables)
-    guard !table.hasNote, !file.widerTables.contains(table.name) else { return }
+    guard !table.hasNote, !file.additions.columns.contains(table.name) else { return }
     note("file \(number): \(table.addition)")
     try transact(file) { try $0.execute(table.addition) }
     let columns = try file.database.read {
       try $0.rows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
     }
-    if columns.contains([.text(SimulatedSchema.Table.addedColumn)]) { file.added(to: table) }
+    guard columns.contains([.text(SimulatedSchema.Table.addedColumn)]) else { return }
+    var additions = file.additions
+    additions.columns.insert(table.name)
+    file.added(additions)
+  }
+
+  /// A program creates a unique index on a table, if the rows of its file permit it.
+  func createIndex(_ number: Int) throws {
+    let file = files[number]
+    let table = pick(schema.tables)
+    guard !file.additions.indexes.contains(table.name) else { return }
+    do {
+      try transact(file) { try $0.execute(table.lateIndexCreation) }
+    } catch let error as DatabaseError where error.code.primary == .constraint {
+      return
+    }
+    let isThere = try file.database.read {
+      try $0.row("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(table.lateIndex)]) != nil
+    }
+    guard isThere else { return }
+    note("file \(number): \(table.lateIndexCreation)")
+    var additions = file.additions
+    additions.indexes.insert(table.name)
+    file.added(additions)
   }
 
   /// One transaction of a program whose connection fires no triggers.

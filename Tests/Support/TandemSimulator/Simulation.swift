@@ -72,7 +72,7 @@ final class Simulation {
   /// The steps at which commits were frozen.
   var frozenSteps: [SyncToken: Int] = [:]
   var spaceBackup: (space: SimulatedSpace.Backup, oracle: SpaceOracle)?
-  var fileBackups: [(image: DatabaseImage, tables: Set<String>, step: Int)?] = []
+  var fileBackups: [(image: DatabaseImage, additions: SimulatedSchema.Additions, step: Int)?] = []
   /// Takes each line of the trace; `nil` if nobody reads it.
   let trace: ((String) -> Void)?
   let pool: DatabasePool
@@ -113,8 +113,8 @@ final class Simulation {
     let image = try DatabaseImage(files[number].database)
     let copy = try SimulatedFile(files.count, pool.replica(scenario.variant), schema)
     try add(copy)
-    if !files[number].widerTables.isEmpty {
-      try copy.take(copy.database, files[number].widerTables)
+    if !files[number].additions.isEmpty {
+      try copy.take(copy.database, files[number].additions)
     }
     try copy.become(image)
     copy.hasUncapturedEdits = files[number].hasUncapturedEdits
@@ -123,7 +123,7 @@ final class Simulation {
 
   /// Gives the database of a file back, unless its schema has changed.
   func release(_ file: SimulatedFile) throws {
-    if file.widerTables.isEmpty {
+    if file.additions.isEmpty {
       try pool.release(replica: file.database, scenario.variant)
     } else {
       try file.database.end()
@@ -242,12 +242,18 @@ extension Simulation {
     }
   }
 
-  /// Declares the tables of a file to the space, as each synchronization does first.
+  /// Declares the tables of a file to the space, as each synchronization does first, and takes note of the rules of all
+  /// files. No kill meets it.
   private func declareTables(of file: SimulatedFile) throws {
-    guard scenario.accidents.contains(.columnAdded) else { return }
+    guard scenario.accidents.contains(where: \.changesSchema) else { return }
     let tables = try file.read { try $0.declarations() }
-    try space.declare(tables)
+    let answer = try space.declare(tables)
     oracle.declare(tables)
+    guard try file.read({ try $0.spaceTables() }) != answer else { return }
+    let kill = file.database.nextKill
+    file.database.nextKill = nil
+    defer { file.database.nextKill = kill }
+    try file.write { try $0.noteSpaceTables(answer) }
   }
 
   private func perform(_ syncStep: SyncStep, _ number: Int) throws {
@@ -394,10 +400,16 @@ extension Simulation {
   func note(
     _ answer: SimulatedSpace.Answer, to commit: SyncCommit, of driver: Int
   ) throws -> SyncOutcome {
-    let outcome = try answer.result.get()
+    let outcome: SyncOutcome
+    do {
+      outcome = try answer.result.get()
+    } catch let refusal as SyncRequestError where refusal.code == .overQuota {
+      try oracle.check(commit, nil)
+      throw refusal
+    }
     let commit = try oracle.check(commit, outcome)
     // The additions of a refused change are kept as a rejection, and do not count.
-    if case .refused = outcome { ledger.refused() }
+    if case .refused(let objections) = outcome, !objections.isEmpty { ledger.refused() }
     guard answer.isNew else { return outcome }
     for change in commit.changes {
       switch change.verb {

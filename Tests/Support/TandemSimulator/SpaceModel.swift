@@ -12,6 +12,8 @@ struct SpaceModel {
     case accepted
     case conflict([SyncObjection])
     case refused([SyncObjection])
+    /// The space has no room for its records.
+    case overQuota
   }
 
   struct State {
@@ -43,6 +45,8 @@ struct SpaceModel {
   private(set) var keyColumns: [String: [String]] = [:]
   private let limits: SyncLimits
   private(set) var states: [SyncKey: [State]] = [:]
+  /// The most records that the space may have; `nil` for any number.
+  var quota: Int?
   /// The constraints that hold, and those that records break.
   var constraints: Set<TableConstraint> = []
   var pending: Set<TableConstraint> = []
@@ -87,7 +91,10 @@ extension SpaceModel {
     guard tooLong.isEmpty else {
       return .refused(tooLong.map { SyncObjection(key: $0, reason: .tooLarge) })
     }
-    return verdictOfConstraints(on: commit)
+    let verdict = verdictOfConstraints(on: commit)
+    guard verdict == .accepted, let quota else { return verdict }
+    let counts = [self, next].map { $0.states.values.count { $0.last?.fields != nil } }
+    return counts[1] > max(quota, counts[0]) ? .overQuota : .accepted
   }
 
   private func byteCount(_ key: SyncKey, _ model: SpaceModel) -> Int {

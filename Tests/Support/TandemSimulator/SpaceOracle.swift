@@ -30,10 +30,11 @@ struct SpaceOracle {
 
   /// Checks the answer to a commit or a part of one, and takes note of it.
   ///
+  /// - Parameter outcome: The outcome; `nil` if the space has refused the commit because of its quota.
   /// - Returns: The commit as far as the space has it.
   @discardableResult
   mutating func check(
-    _ commit: SyncCommit, _ outcome: SyncOutcome
+    _ commit: SyncCommit, _ outcome: SyncOutcome?
   ) throws(SimulationViolation) -> SyncCommit {
     let last = standings[commit.replica]
     if let last, last.sequence == commit.sequence, last.commit == commit.id {
@@ -81,10 +82,12 @@ struct SpaceOracle {
       try require(verdict == .conflict(objections), "a commit", outcome)
     case .refused(let objections):
       try require(verdict == .refused(objections), "a commit", outcome)
+    case nil: try require(verdict == .overQuota, "a commit", "overQuota")
     case .sequence, .gone, .parts: try require(false, "a commit that continues", outcome)
     }
+    // A commit beyond the quota has used its sequence: a copy of it must have no effect when there is room.
     standings[commit.replica] = ReplicaStanding(
-      sequence: commit.sequence, commit: commit.id, outcome: outcome)
+      sequence: commit.sequence, commit: commit.id, outcome: outcome ?? .refused([]))
     return commit
   }
 
@@ -137,12 +140,33 @@ struct SpaceOracle {
   mutating func restore(_ backup: SpaceOracle) {
     let (parents, model) = (parents, model)
     self = backup
+    quota = model.quota
     self.parents.merge(parents) { known, _ in known }
     self.model.addPositions(of: model)
   }
 
   /// Takes note that a replica has declared its tables.
   mutating func declare(_ tables: [SpaceTable]) { model.declare(tables) }
+
+  /// Checks the rules that the space says that it has.
+  func check(_ tables: [SpaceTable]) throws(SimulationViolation) {
+    func rules(_ list: (SpaceTable) -> [SpaceConstraint]) -> Set<TableConstraint> {
+      Set(
+        tables.flatMap { table in
+          list(table).map { TableConstraint(table: table.name, constraint: $0) }
+        })
+    }
+    let holding = rules { $0.constraints ?? [] }
+    let pending = rules { $0.pending.map(\.constraint) }
+    try require(holding == model.constraints, "which rules hold", holding)
+    try require(pending == model.pending, "which rules are pending", pending)
+  }
+
+  /// The most records that the space may have; `nil` for any number.
+  var quota: Int? {
+    get { model.quota }
+    set { model.quota = newValue }
+  }
 
   /// Takes note that the space forgot the history before a version.
   mutating func forget(before version: Int) {
