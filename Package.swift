@@ -124,7 +124,8 @@ let package = Package(
       name: "IsolationProbe", dependencies: ["TandemSync", "TandemDifferences"],
       path: "Tests/Support/IsolationProbe", swiftSettings: settings),
     .executableTarget(
-      name: "SpaceWriters", dependencies: ["TandemSpace", "TandemSync", "TandemRecords"],
+      name: "SpaceWriters",
+      dependencies: ["TandemSpace", "TandemPostgreSQL", "TandemSync", "TandemRecords"],
       path: "Tests/Support/SpaceWriters", swiftSettings: settings),
     .executableTarget(
       name: "TandemSimulator",

@@ -1,4 +1,4 @@
-"""Clients of two servers that are killed: see scripts/soak-postgresql, which starts this."""
+"""Clients of three servers that are killed: see scripts/soak-postgresql, which starts this."""
 
 import http.client
 import json
@@ -12,9 +12,21 @@ import threading
 import time
 
 TOOL, FOLDER, SECONDS, FIRST = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
-PG_CTL = sys.argv[5:] + ["-D", f"{FOLDER}/primary", "-l", f"{FOLDER}/primary.log", "-w"]
-PORTS = [FIRST, FIRST + 1]
+USER, PROGRAMS = sys.argv[6:], sys.argv[5]
+PG_CTL = USER + [f"{PROGRAMS}/pg_ctl", "-D", f"{FOLDER}/primary", "-l", f"{FOLDER}/primary.log", "-w"]
+PORTS = [FIRST, FIRST + 1, FIRST + 2]
 CLIENTS, SPACES, KILLS = 200, 64, 20
+# One more space: two writers at each server, whose transactions roll back as they commit, 5 % of them, and readers that
+# check the order of what they see.
+ORDERED, WRITERS, PAGE_READERS = f"s{SPACES}", 6, 3
+ROLLED_BACK = "rolled back by the soak"
+TRIGGER = f"""
+    CREATE FUNCTION soak() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF random() < 0.05 THEN RAISE '{ROLLED_BACK}' USING ERRCODE = '40001'; END IF;
+      RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER soak AFTER INSERT ON tandem.history DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+      WHEN (new.space = (%d)) EXECUTE FUNCTION soak()"""
 TABLES = [
     {"name": "row", "key": ["id"], "columns": ["n"], "granularity": "field"},
     {"name": "total", "key": ["id"], "columns": ["n"], "granularity": "field"},
@@ -49,22 +61,26 @@ class Node:
 class Connection:
     """Requests to one server after the other, until one answers."""
 
-    def __init__(self, number):
-        self.place, self.connection, self.refusals = number, None, 0
+    def __init__(self, number, ports=PORTS):
+        self.place, self.ports, self.connection, self.refusals = number, ports, None, 0
 
     def turn(self):
         if self.connection:
             self.connection.close()
         self.connection, self.place = None, self.place + 1
 
+    def send(self, method, path, body=None):
+        if not self.connection:
+            port = self.ports[self.place % len(self.ports)]
+            self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self.connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+        return self.connection.getresponse()
+
     def request(self, method, path, body=None):
         """Returns the status and the bytes of an answer that is no 503."""
         while True:
             try:
-                if not self.connection:
-                    self.connection = http.client.HTTPConnection("127.0.0.1", PORTS[self.place % 2], timeout=120)
-                self.connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
-                answer = self.connection.getresponse()
+                answer = self.send(method, path, body)
                 data = answer.read()
                 if answer.status < 500 and answer.status != 429:
                     return answer.status, data
@@ -81,10 +97,9 @@ class Connection:
 
 
 class Client(threading.Thread):
-    def __init__(self, number, base):
+    def __init__(self, space, base, connection):
         super().__init__(daemon=True)
-        self.space, self.base = f"s{number % SPACES}", base
-        self.connection = Connection(number)
+        self.space, self.base, self.connection = space, base, connection
         self.replica = secrets.token_hex(16)
         self.accepted, self.repeats = [], 0
 
@@ -115,14 +130,88 @@ class Client(threading.Thread):
             self.repeats += 1
 
 
-def live_records(connection, space):
-    records, cursor, path = [], None, f"/v1/spaces/{space}/changes"
+class Reader(threading.Thread):
+    """Sees each version of a space once and in order, up to `last`. A kind of reader overrides `read`."""
+
+    last = None
+
+    def __init__(self, base, connection):
+        super().__init__(daemon=True)
+        self.base, self.connection, self.count = base, connection, 0
+
+    def run(self):
+        try:
+            while self.base != Reader.last:
+                self.read()
+        except Exception as error:
+            failures.append(f"{type(self).__name__}: {error!r}")
+
+    def note(self, changes, revision):
+        """Each commit inserts one row, so that a row is missing, or comes late, if a version does."""
+        seen = [change["version"] for change in changes if change["table"] == "row"]
+        assert seen == list(range(version(self.base) + 1, version(revision) + 1)), (self.base, revision, seen)
+        self.base, self.count = revision, self.count + len(seen)
+
+    def pull(self):
+        self.note(*changes_of(self.connection, ORDERED, self.base))
+
+
+class PageReader(Reader):
+    """Pulls from one server after the other: none is behind what another one has shown."""
+
+    def read(self):
+        self.pull()
+        self.connection.turn()
+
+
+class StreamReader(Reader):
+    """Follows the event stream of one server; pulls at the begin, and after an event that does not follow its state."""
+
+    def __init__(self, base, port):
+        super().__init__(base, Connection(0, [port]))
+        self.stream, self.events = Connection(0, [port]), 0
+
+    def read(self):
+        self.pull()
+        try:
+            answer, event = self.stream.send("GET", f"/v1/spaces/{ORDERED}/events?since={self.base}"), None
+            while answer.status == 200 and self.base != Reader.last and (line := answer.readline()):
+                name, _, value = line.decode().strip().partition(":")
+                if name == "event":
+                    event = value
+                elif name == "data":
+                    self.hear(event, json.loads(value))
+        except (OSError, http.client.HTTPException):
+            pass
+        self.stream.turn()
+
+    def hear(self, event, data):
+        if event == "commit" and data["from"] == self.base:
+            self.note(data["changes"], data["revision"])
+            self.events += 1
+        elif version(data["revision"]) > version(self.base):
+            self.pull()
+
+
+def version(revision):
+    return int(revision.split(".")[1])
+
+
+def changes_of(connection, space, since=None):
+    """Returns the changes after a revision, or all live records, and the revision that they lead to."""
+    changes, path = [], f"/v1/spaces/{space}/changes?"
+    query = f"since={since}" if since else ""
     while True:
-        page = connection.read("GET", path + (f"?cursor={cursor}" if cursor else ""))
-        records += page["changes"]
-        cursor = page.get("next")
-        if not cursor:
-            return records
+        page = connection.read("GET", path + query)
+        changes += page["changes"]
+        if not page.get("next"):
+            return changes, page["revision"]
+        query = f"cursor={page['next']}"
+
+
+def sql(text):
+    psql = [f"{PROGRAMS}/psql", "-X", "-qtA", "-v", "ON_ERROR_STOP=1", "-h", FOLDER, "-U", "tandem", "-d", "postgres"]
+    return subprocess.run(USER + psql + ["-c", text], check=True, stdout=subprocess.PIPE).stdout.decode().strip()
 
 
 def main():
@@ -130,7 +219,7 @@ def main():
         node.start()
     connection = Connection(0)
     bases = []
-    for space in range(SPACES):
+    for space in range(SPACES + 1):
         connection.read("POST", f"/v1/spaces/s{space}/tables", json.dumps(TABLES).encode())
         state = connection.read("GET", f"/v1/spaces/s{space}")
         body = json.dumps({
@@ -138,13 +227,18 @@ def main():
             "base": state["revision"],
             "changes": [{"table": "total", "id": ["all"], "insert": {"n": 0}}]}).encode()
         bases.append(connection.read("POST", f"/v1/spaces/s{space}/commits", body)["revision"])
-    clients = [Client(number, bases[number % SPACES]) for number in range(CLIENTS)]
-    for client in clients:
-        client.start()
+    sql(TRIGGER % int(sql(f"SELECT space FROM tandem.name WHERE name = '{ORDERED}'")))
+    clients = [Client(f"s{number % SPACES}", bases[number % SPACES], Connection(number)) for number in range(CLIENTS)]
+    # A writer keeps to its server.
+    clients += [Client(ORDERED, bases[SPACES], Connection(number, [PORTS[number % 3]])) for number in range(WRITERS)]
+    readers = [PageReader(bases[SPACES], Connection(number)) for number in range(PAGE_READERS)]
+    readers += [StreamReader(bases[SPACES], port) for port in PORTS]
+    for thread in clients + readers:
+        thread.start()
     for kill in range(KILLS):
         end.wait(SECONDS / KILLS)
         if kill % 2 == 0:
-            node = nodes[kill // 2 % 2]
+            node = nodes[kill // 2 % len(nodes)]
             node.kill()
             node.start()
         else:
@@ -163,11 +257,16 @@ def main():
         client.join(timeout=180)
         if client.is_alive():
             failures.append(f"{client.space}: a client does not end")
+    Reader.last = connection.read("GET", f"/v1/spaces/{ORDERED}")["revision"]
+    for reader in readers:
+        reader.join(timeout=60)
+        if reader.is_alive():
+            failures.append(f"{type(reader).__name__} is at {reader.base}, not at {Reader.last}")
     assert not failures, failures[:5]
 
     lost = doubled = 0
-    for space in range(SPACES):
-        records = live_records(connection, f"s{space}")
+    for space in range(SPACES + 1):
+        records, _ = changes_of(connection, f"s{space}")
         rows = [record["id"][0] for record in records if record["table"] == "row"]
         total = [record["fields"]["n"] for record in records if record["table"] == "total"]
         accepted = {commit for client in clients if client.space == f"s{space}" for commit in client.accepted}
@@ -180,11 +279,19 @@ def main():
     for node in nodes:
         node.process.terminate()
         assert node.process.wait() == 0
-    count = sum(len(client.accepted) for client in clients)
+    writers = clients[CLIENTS:]
+    written, count = (sum(len(client.accepted) for client in some) for some in (writers, clients))
+    with open(f"{FOLDER}/primary.log") as file:
+        rolled_back = sum(f"ERROR:  {ROLLED_BACK}" in line for line in file)
+    assert rolled_back > 0 and all(reader.count == written for reader in readers)
+    events = sum(reader.events for reader in readers[PAGE_READERS:])
+    assert events > 0
     refusals = sum(client.connection.refusals for client in clients)
     repeats = sum(client.repeats for client in clients)
-    print(f"{count} commits of {CLIENTS} clients in {SPACES} spaces, {KILLS} kills, {refusals} requests without an "
-          f"answer, {repeats} repeats with the same bytes: {lost} lost, {doubled} doubled")
+    print(f"{count} commits of {len(clients)} clients in {SPACES + 1} spaces, {KILLS} kills, {refusals} requests "
+          f"without an answer, {repeats} repeats with the same bytes: {lost} lost, {doubled} doubled")
+    print(f"{written} of them by {WRITERS} writers to one space, {rolled_back} transactions rolled back: {len(readers)} "
+          f"readers, three of them of event streams ({events} events), saw each version once, and in order")
     assert lost == 0 and doubled == 0
 
 

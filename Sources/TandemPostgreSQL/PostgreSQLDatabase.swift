@@ -125,6 +125,10 @@ package final class PostgreSQLDatabase: Sendable {
     try PostgreSQLConnection.check(address: address, allowsPassword: allowsPassword)
   }
 
+  /// Ends the notifications: other nodes then see the commits of this one when they look, and this one theirs. For
+  /// benchmarks, which measure what notifications cost.
+  package func endHints() { hints.close() }
+
   /// Ends all connections. Requests fail from now on.
   package func close() async {
     let (workers, waiting) = state.withLock { state in

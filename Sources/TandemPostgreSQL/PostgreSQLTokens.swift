@@ -65,7 +65,7 @@ extension PostgreSQLDatabase {
         throw error
       }
       // A hint: nodes look each second all the same.
-      _ = try? connection.exchange([SpaceHints.notification("tokens")])
+      _ = try? connection.exchange([SpaceHints.notification(["tokens"])])
     }
   }
 

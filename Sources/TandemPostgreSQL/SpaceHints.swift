@@ -21,10 +21,11 @@ final class SpaceHints: Sendable {
   static let pollTime: Int32 = 1_000
   private static let channel = "tandem"
 
-  /// The statement that sends a hint.
-  static func notification(_ payload: String) -> PostgreSQLQuery {
+  /// The statement that sends hints.
+  static func notification(_ payloads: [String]) -> PostgreSQLQuery {
     PostgreSQLQuery(
-      "SELECT count(*) FROM pg_notify('\(channel)', $1)", [.value(.text(payload))])
+      "SELECT count(pg_notify('\(channel)', payload)) FROM unnest($1::text[]) payload",
+      [.texts(payloads)])
   }
 
   private struct State {
@@ -36,6 +37,8 @@ final class SpaceHints: Sendable {
     var heads: [Int64: Int64] = [:]
     /// Who follows the access tokens, and their version that it has.
     var tokens: (body: @Sendable (StoredTokens?) -> Void, version: Int64?)?
+    /// When the heads and the tokens are read next; `nil` for now.
+    var nextLook: ContinuousClock.Instant?
     var isStarted = false
     var isClosed = false
   }
@@ -120,6 +123,7 @@ extension SpaceHints {
     let id = state.withLock { state in
       state.lastID += 1
       state.followers[space, default: [:]][state.lastID] = continuation
+      state.nextLook = nil
       return state.lastID
     }
     // The heads are read from now on.
@@ -140,7 +144,7 @@ extension SpaceHints {
 
   /// Calls `body` with the access tokens once they have changed, and with `nil` whenever they have not.
   func followTokens(_ body: @escaping @Sendable (StoredTokens?) -> Void) {
-    state.withLock { $0.tokens = (body, nil) }
+    state.withLock { ($0.tokens, $0.nextLook) = ((body, nil), nil) }
     start()
     wake()
   }
@@ -174,24 +178,37 @@ extension SpaceHints {
     }
   }
 
-  /// Sends what is to be sent, reads the heads of followed spaces, and waits for the next event.
+  /// Sends what is to be sent, reads the heads of followed spaces if it is time, and waits for the next event.
   private func step(_ connection: PostgreSQLConnection) throws {
-    let (notes, followed) = state.withLock { state in
+    let (notes, looks) = state.withLock { state in
+      let looks = state.nextLook.map { $0 <= .now } ?? true
+      if looks { state.nextLook = .now + .milliseconds(Int64(Self.pollTime)) }
       defer { state.notes = [:] }
-      return (state.notes, Array(state.followers.keys))
+      return (state.notes, looks)
     }
-    // What is sent together is one transaction; nobody need wait until a hint is durable.
-    var queries = [PostgreSQLQuery("SELECT set_config('synchronous_commit', 'off', true)")]
-    queries += notes.map { space, version in Self.notification("\(space) \(version)") }
-    queries.append(StoredTokens.versionQuery)
-    queries.append(
+    if !notes.isEmpty {
+      // What is sent together is one transaction; nobody need wait until a hint is durable.
+      try connection.exchange([
+        PostgreSQLQuery("SELECT set_config('synchronous_commit', 'off', true)"),
+        Self.notification(notes.map { space, version in "\(space) \(version)" }),
+      ])
+    }
+    if looks { try look(connection) }
+    try hear(connection)
+    wait(for: connection.socket)
+    try hear(connection)
+  }
+
+  private func look(_ connection: PostgreSQLConnection) throws {
+    let followed = state.withLock { Array($0.followers.keys) }
+    let answers = try connection.exchange([
+      StoredTokens.versionQuery,
       PostgreSQLQuery(
-        "SELECT id, head FROM tandem.space WHERE id = ANY ($1::bigint[])", [.integers(followed)]))
-    let answers = try connection.exchange(queries)
-    let heads = answers.last ?? []
-    try readTokens(connection, version: answers[notes.count + 1].first?.first)
+        "SELECT id, head FROM tandem.space WHERE id = ANY ($1::bigint[])", [.integers(followed)]),
+    ])
+    try readTokens(connection, version: answers[0].first?.first)
     let changed = state.withLock { state in
-      heads.compactMap { row -> Int64? in
+      answers[1].compactMap { row -> Int64? in
         guard case .integer(let space) = row[0], case .integer(let head) = row[1],
           state.heads[space] != head
         else { return nil }
@@ -200,9 +217,6 @@ extension SpaceHints {
       }
     }
     notify(changed)
-    try hear(connection)
-    wait(for: connection.socket)
-    try hear(connection)
   }
 
   private func readTokens(_ connection: PostgreSQLConnection, version: FieldValue?) throws {
@@ -216,17 +230,23 @@ extension SpaceHints {
   }
 
   private func hear(_ connection: PostgreSQLConnection) throws {
-    let spaces = try connection.notifications().compactMap { payload in
-      payload.split(separator: " ").first.flatMap { Int64($0) }
-    }
+    let payloads = try connection.notifications()
+    let spaces = payloads.compactMap { $0.split(separator: " ").first.flatMap { Int64($0) } }
+    // Another hint is that of the tokens.
+    if spaces.count < payloads.count { state.withLock { $0.nextLook = nil } }
     notify(spaces)
   }
 
   /// Waits for a message of the server, for a byte in the pipe, or until the time to look at the heads.
   private func wait(for socket: Int32?) {
     var files = [pollfd(fd: pipe.output, events: Int16(POLLIN), revents: 0)]
-    if let socket { files.append(pollfd(fd: socket, events: Int16(POLLIN), revents: 0)) }
-    _ = poll(&files, nfds_t(files.count), Self.pollTime)
+    var time = Self.pollTime
+    if let socket {
+      files.append(pollfd(fd: socket, events: Int16(POLLIN), revents: 0))
+      let left = state.withLock { $0.nextLook.map { $0 - .now } ?? .zero }
+      time = Int32(min(Double(time), max(0, (left / .milliseconds(1)).rounded(.up))))
+    }
+    _ = poll(&files, nfds_t(files.count), time)
     var bytes = [UInt8](repeating: 0, count: 64)
     while read(pipe.output, &bytes, bytes.count) > 0 {}
   }

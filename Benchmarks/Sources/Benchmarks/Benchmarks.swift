@@ -30,6 +30,8 @@ struct Benchmarks {
       LiveQueryCases.manyQueries, LiveQueryCases.equalQueries,
       SyncCases.triggers, SyncCases.edit, SyncCases.unique, SyncCases.merge, SyncCases.writers,
       ServerCases.commits, ServerCases.latency, ServerCases.streams, ServerCases.bytes,
+      PostgreSQLCases.commits, PostgreSQLCases.hints, PostgreSQLCases.nodes,
+      PostgreSQLCases.million,
       MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged, ContentCases.command,
       JSONCases.reading,
       ChannelCases.one, ChannelCases.million,

@@ -10,44 +10,15 @@ enum ServerCases {
   private static func commits(on disk: BenchmarkDisk) throws -> [Benchmark] {
     let server = try disk.use { try SpaceServer(in: TemporaryFolder()) }
     let floor = try disk.bareTransactions()
-    var spaceCount = 0
-    func contender(_ writerCount: Int, _ commitCount: Int) throws -> Benchmark.Contender {
-      var writers: [SpaceWriter] = []
-      return Benchmark.Contender(
-        name: "commits to tandem serve", operationCount: writerCount * commitCount,
-        run: {
-          for place in writers.indices { try writers[place].commit() }
-          var remaining = writers.map { _ in commitCount }
-          while remaining.contains(where: { $0 > 0 }) {
-            for connection in try SpaceConnection.readable(writers.map(\.connection)) {
-              try connection.read()
-              guard let answer = connection.completeAnswer(),
-                let place = writers.firstIndex(where: { $0.connection === connection })
-              else { continue }
-              precondition(answer.contains(#""outcome":"accepted""#), answer)
-              remaining[place] -= 1
-              if remaining[place] > 0 { try writers[place].commit() }
-            }
-          }
-          return nil
-        },
-        prepare: {
-          spaceCount += 1
-          let base = try server.makeSpace("space\(spaceCount)")
-          writers = try (0..<writerCount).map { _ in
-            SpaceWriter(
-              try SpaceConnection(port: server.port), space: "space\(spaceCount)", base: base)
-          }
-        })
-    }
+    let name = "commits to tandem serve"
     return [
       Benchmark(
         name: "commits of one row by 64 clients of a server\(disk.suffix)",
-        ours: try contender(64, 30), others: [floor],
+        ours: server.commits(name, by: 64, count: 30), others: [floor],
         goals: [Benchmark.goal(atLeast: 5, timesFasterThan: floor.name)]),
       Benchmark(
         name: "commits of one row by one client of a server\(disk.suffix)",
-        ours: try contender(1, 200), others: [floor],
+        ours: server.commits(name, by: 1, count: 200), others: [floor],
         goals: [Benchmark.goal(atLeast: 0.8, timesFasterThan: floor.name)]),
     ]
   }
@@ -150,6 +121,42 @@ enum ServerCases {
             atMost: 600, bytesPer: "event of the commit at another replica", measured: delivery),
         ])
     ]
+  }
+}
+
+extension SpaceServer {
+  /// Commits of one row: so many clients make `count` of them, one after the other.
+  ///
+  /// - Parameter spaceCount: The number of new spaces that the clients write to in turn.
+  func commits(
+    _ name: String, by writerCount: Int, to spaceCount: Int = 1, count: Int
+  ) -> Benchmark.Contender {
+    var writers: [SpaceWriter] = []
+    return Benchmark.Contender(
+      name: name, operationCount: writerCount * count,
+      run: {
+        for place in writers.indices { try writers[place].commit() }
+        var remaining = writers.map { _ in count }
+        while remaining.contains(where: { $0 > 0 }) {
+          for connection in try SpaceConnection.readable(writers.map(\.connection)) {
+            try connection.read()
+            guard let answer = connection.completeAnswer(),
+              let place = writers.firstIndex(where: { $0.connection === connection })
+            else { continue }
+            precondition(answer.contains(#""outcome":"accepted""#), answer)
+            remaining[place] -= 1
+            if remaining[place] > 0 { try writers[place].commit() }
+          }
+        }
+        return nil
+      },
+      prepare: { [self] in
+        let spaces = try (0..<spaceCount).map { _ in try makeSpace() }
+        writers = try (0..<writerCount).map { number in
+          let space = spaces[number % spaceCount]
+          return SpaceWriter(try SpaceConnection(port: port), space: space.name, base: space.base)
+        }
+      })
   }
 }
 

@@ -14,9 +14,10 @@ struct Program {
   /// The writers to a space that `scripts/bench` built.
   static func spaceWriters() throws -> Program { try built("SPACE_WRITERS") }
 
-  private static func built(_ name: String) throws -> Program {
+  /// What `scripts/bench` names by a variable.
+  static func built(_ name: String) throws -> Program {
     guard let path = ProcessInfo.processInfo.environment[name] else {
-      throw Failure(description: "\(name) must name an executable; use `make bench`")
+      throw Failure(description: "\(name) must name a program; use `make bench`")
     }
     return Program(path: path)
   }

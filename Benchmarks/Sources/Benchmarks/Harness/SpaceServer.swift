@@ -1,19 +1,29 @@
 import Foundation
 
-/// A `tandem serve` on loopback, with a space of places.
+/// A `tandem serve` on loopback, with spaces of places.
 final class SpaceServer {
   let url: String
   let port: UInt16
   private let program: RunningProgram
-  /// Kept, so that the files stay.
-  private let folder: TemporaryFolder
+  /// Kept, so that the files stay, or the server of the database.
+  private let store: AnyObject
+  private var spaceCount = 0
 
   /// - Parameter folder: The folder of the spaces; on a disk, if commits are to be measured.
-  init(in folder: TemporaryFolder) throws {
-    self.folder = folder
+  convenience init(in folder: TemporaryFolder) throws {
+    try self.init(["--data", folder.path("spaces")], store: folder)
+  }
+
+  /// A node of spaces in a database.
+  convenience init(on database: PostgreSQLServer) throws {
+    try self.init(
+      ["--store", database.address, "--create-store", "--max-spaces", "100000"], store: database)
+  }
+
+  private init(_ options: [String], store: AnyObject) throws {
+    self.store = store
     program = try RunningProgram(
-      Program.tandem(),
-      ["serve", "--data", folder.path("spaces"), "--listen", "127.0.0.1:0", "--json"])
+      Program.tandem(), ["serve", "--listen", "127.0.0.1:0", "--json"] + options)
     let parts = try program.nextLine(withinMilliseconds: 10_000)?.split(separator: "\"") ?? []
     guard let url = parts.first(where: { $0.hasPrefix("http://") }),
       let port = url.split(separator: ":").last.flatMap({ UInt16($0) })
@@ -27,6 +37,13 @@ final class SpaceServer {
     let status = try? String(contentsOfFile: "/proc/\(program.process)/status", encoding: .utf8)
     let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
     return (line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0) << 10
+  }
+
+  /// Makes a space with a name of its own; returns the name and the first revision.
+  func makeSpace() throws -> (name: String, base: String) {
+    spaceCount += 1
+    let name = "space\(port)-\(spaceCount)"
+    return (name, try makeSpace(name))
   }
 
   /// Declares the table of places in a space, which creates it; returns its first revision.
@@ -113,6 +130,20 @@ final class SpaceConnection {
   func answer() throws -> String {
     while true {
       if let answer = completeAnswer() { return answer }
+      try read()
+    }
+  }
+
+  /// Reads on until an event has arrived as a whole; a heartbeat is none.
+  func readEvent() throws {
+    let (data, end) = (Array("\ndata:".utf8), Array("\n\n".utf8))
+    while true {
+      if let start = bytes.firstRange(of: data)?.upperBound,
+        let rest = bytes[start...].firstRange(of: end)?.upperBound
+      {
+        bytes.removeFirst(rest)
+        return
+      }
       try read()
     }
   }
