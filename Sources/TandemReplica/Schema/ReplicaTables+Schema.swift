@@ -308,55 +308,6 @@ struct ColumnChanges {
   }
 }
 
-/// A column that a table got after the base was made.
-struct NewColumn {
-  /// The position among the columns of the table.
-  let offset: Int
-  let name: FieldName
-  /// The value that the column gave to all rows; null if it has no default that is a constant.
-  let standard: FieldValue
-
-  /// Makes the column's values of two versions those that a merge needs.
-  ///
-  /// The value that the column gave to all rows is no edit, and neither is that of a column which was
-  /// renamed: a value of the space replaces it. Any other value is an edit, and replaces such a value
-  /// of the space. If the space has none, all values are edits, so that it gets them. If it has deleted
-  /// the record, the value that this file kept aside is that of the space.
-  ///
-  /// - Parameters:
-  ///   - value: The value in the row.
-  ///   - parked: The fields that the file kept aside.
-  ///   - dropped: The columns that the table no longer has.
-  /// - Returns: The resolution, if a value is replaced that may have been an edit.
-  func adjust(
-    _ base: inout Record, _ local: inout Record, _ value: FieldValue, remote: Record?,
-    parked: Record?, dropped: [FieldName]
-  ) -> MergeResolution<Record>? {
-    let other = remote?[name.text] ?? parked?[name.text] ?? .null
-    let isStandard = value.isNull || value.hasSameStorage(as: standard)
-    local[field: name] = value.isNull ? nil : value
-    base[field: name] = nil
-    guard let remote else {
-      if !other.isNull { base[field: name] = other }
-      if isStandard, !other.isNull { local[field: name] = other }
-      if isStandard, other.isNull { base[field: name] = local[field: name] }
-      return nil
-    }
-    guard !other.isNull, !other.hasSameStorage(as: value) else { return nil }
-    let carried = dropped.map { remote[$0.text] }
-    if isStandard || carried.contains(where: value.hasSameStorage) {
-      base[field: name] = other
-      local[field: name] = other
-      return isStandard ? nil : .remote
-    }
-    if other.hasSameStorage(as: standard) || carried.contains(where: other.hasSameStorage) {
-      base[field: name] = other
-      return .local
-    }
-    return nil
-  }
-}
-
 extension ReplicaTable {
   /// The columns that are not among the given ones.
   fileprivate func newColumns(
