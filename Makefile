@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo demo-mirror test test-all check test-servers docs bench fuzz fuzz-server simulate mutants soak soak-postgresql sanitize lint clean
+.PHONY: help tool install uninstall dist demo demo-mirror test test-all check test-servers docs bench fuzz fuzz-server simulate mutants soak soak-rules soak-postgresql sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -72,6 +72,9 @@ soak: ## Kill real processes behind a faulty network: make soak SECONDS=600 SEED
 	@scripts/tool --tests >/dev/null
 	@TANDEM_SOAK_SECONDS=$(or $(SECONDS),600) $(if $(SEED),TANDEM_SOAK_SEED=$(SEED)) LC_ALL=C.UTF-8 no_proxy='*' \
 	  swift test -c release -Xswiftc -enable-testing --skip-build --no-parallel --filter SyncSoakTests
+
+soak-rules: ## Edit four copies by programs that know nothing of each other, with kills: make soak-rules SECONDS=3600
+	@scripts/soak-rules.py "$$(scripts/tool)" $(or $(SECONDS),600) $(SEED)
 
 soak-postgresql: ## Kill servers and PostgreSQL under 200 clients: make soak-postgresql SECONDS=600
 	@scripts/bootstrap test
