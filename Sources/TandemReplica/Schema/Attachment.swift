@@ -1,6 +1,6 @@
 internal import TandemRecords
 internal import TandemSQLite
-public import TandemSync
+package import TandemSync
 
 extension ReplicaTables {
   /// The declaration of the tables that a file would be attached with.

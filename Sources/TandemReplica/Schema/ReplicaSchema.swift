@@ -1,6 +1,6 @@
 internal import TandemRecords
-package import TandemSQLite
-package import TandemSync
+internal import TandemSQLite
+internal import TandemSync
 
 /// The synchronized tables of a file.
 package struct ReplicaSchema: Sendable {

@@ -1,6 +1,6 @@
 internal import TandemRecords
 internal import TandemSQLite
-public import TandemSync
+internal import TandemSync
 
 /// The checks of one table.
 struct TableChoice {
