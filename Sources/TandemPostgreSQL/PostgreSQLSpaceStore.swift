@@ -133,6 +133,16 @@ package final class PostgreSQLSpaceStore: SpaceStore {
       }
     }
   }
+
+  /// The number of spaces of a database.
+  package static func count(_ database: PostgreSQLDatabase) async throws -> Int {
+    try await database.refusing {
+      try await database.run { connection in
+        let query = PostgreSQLQuery("SELECT count(*) FROM tandem.name WHERE former IS NULL")
+        return try connection.exchange([query])[0].first?[0].integerValue ?? 0
+      }
+    }
+  }
 }
 
 // MARK: - Names

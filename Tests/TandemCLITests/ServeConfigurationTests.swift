@@ -132,12 +132,12 @@ struct ServeConfigurationTests: ShellSuite {
         -keyout other.pem -out unused.pem 2>/dev/null
       $tandem serve --check-config --tls-cert cert.pem --tls-key other.pem
       $tandem serve --check-config --listen 0.0.0.0:0
-      $tandem serve --check-config --create-store
+      $tandem serve --check-config --max-store-connections 4
       """, status: 1)
     let faults = others.error.split(separator: "\n")
     try #require(faults.count == 3, "\(others.error)")
     #expect(faults[0].contains("belong together") && faults[1].contains("--tokens"))
-    #expect(faults[2].contains("--create-store and --direct-store belong to --store"))
+    #expect(faults[2].contains("--max-store-connections belong to --store"))
     #expect(others.output.isEmpty)
     // One bad line does not stop a server, but it is a fault.
     let line = try await shell(

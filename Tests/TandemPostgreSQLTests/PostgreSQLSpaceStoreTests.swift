@@ -100,6 +100,27 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
   }
 
   @Test(
+    "A commit that its node announces to nobody ends the wait of another one",
+    .timeLimit(.minutes(2)))
+  func lostHints() async throws {
+    let address = try TestCluster.shared.get().makeDatabase()
+    let (silent, other) = (try await Node(address), try await Node(address))
+    silent.database.endHints()
+    var replica = Replica(seed: 1)
+    var head = try await other.store.state().head
+    for round in 0..<3 {
+      let known = head
+      async let seen = other.store.waitForCommit(after: known)
+      head = try await silent.store.commit(
+        replica.commit(known, [change(round, .insert(["a": 1]))])
+      ).accepted()
+      #expect(try await seen == head)
+    }
+    await silent.close()
+    await other.close()
+  }
+
+  @Test(
     "Writers on three nodes and readers of pages see versions without gaps, each once",
     .timeLimit(.minutes(4)))
   func order() async throws {

@@ -11,6 +11,8 @@ final class PostgreSQLSpaces: ServedSpaces {
   /// The spaces that were used, and when their names were looked up: all commits of one wait in the same queue.
   private let stores = Mutex<[String: Opened]>([:])
   private typealias Opened = (store: PostgreSQLSpaceStore, lookup: ContinuousClock.Instant)
+  /// The number of spaces that are kept: then all are looked up again, so that memory does not grow with spaces.
+  private static let maxStoreCount = 10_000
   /// The time after which a name is looked up again, because the space may have been renamed or deleted.
   private static let lookupInterval = Duration.seconds(2)
 
@@ -50,7 +52,7 @@ final class PostgreSQLSpaces: ServedSpaces {
     guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
     if let store = try await open(name, creates: false) { return store }
     guard creates else { throw SyncRequestError.unknownSpace(name) }
-    guard try await names().count < maxSpaceCount else {
+    guard try await PostgreSQLSpaceStore.count(database) < maxSpaceCount else {
       throw SyncRequestError(
         .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
     }
@@ -68,6 +70,7 @@ final class PostgreSQLSpaces: ServedSpaces {
       // Another request may have opened it before.
       let known = stores[name]?.store
       let store = known?.space == opened.space ? known ?? opened : opened
+      if stores.count >= Self.maxStoreCount { stores = [:] }
       stores[name] = (store, .now)
       return store
     }

@@ -36,6 +36,12 @@ enum ServeCommand: Command {
         The address of PostgreSQL itself, if --store is that of a
         pooler as pgbouncer: notifications do not pass it.
         """)
+    static let maxStoreConnections = ValueOption(
+      "max-store-connections", in: 1...1_000,
+      help: """
+        The maximum number of connections with the database
+        (default: \(PostgreSQLDatabase.defaultConnectionCount)); one more is for notifications.
+        """)
     static let createStore = Flag(
       "create-store", help: "Create the schema tandem in the database if it is missing.")
     static let listen = ValueOption<ServerAddress>(
@@ -198,7 +204,7 @@ enum ServeCommand: Command {
     operands: [],
     options: [
       Option.config, Option.checkConfig, Option.data, Option.store, Option.directStore,
-      Option.createStore,
+      Option.createStore, Option.maxStoreConnections,
       Option.listen, Option.tokens, WebTokenOption.keys, WebTokenOption.issuer,
       WebTokenOption.audience, WebTokenOption.algorithms, WebTokenOption.claim,
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
@@ -339,7 +345,9 @@ enum ServeCommand: Command {
     }
     let database = try await PostgreSQLDatabase.open(
       address: address, hintAddress: arguments[Option.directStore],
-      creates: arguments[Option.createStore]
+      creates: arguments[Option.createStore],
+      maxConnectionCount: arguments[Option.maxStoreConnections]
+        ?? PostgreSQLDatabase.defaultConnectionCount
     ) { log(ServerEvent(.warning, $0)) }
     let spaces = PostgreSQLSpaces(database, maxSpaceCount: maxSpaceCount, limits: limits)
     return (spaces, { await spaces.close() })
@@ -348,8 +356,11 @@ enum ServeCommand: Command {
   /// The address of the database; `nil` if the spaces are files.
   static func storeAddress(_ arguments: ParsedArguments) throws -> String? {
     guard let address = arguments[Option.store] else {
-      guard !arguments[Option.createStore], arguments[Option.directStore] == nil else {
-        throw arguments.error("--create-store and --direct-store belong to --store")
+      guard !arguments[Option.createStore], arguments[Option.directStore] == nil,
+        arguments[Option.maxStoreConnections] == nil
+      else {
+        throw arguments.error(
+          "--create-store, --direct-store and --max-store-connections belong to --store")
       }
       return nil
     }

@@ -103,7 +103,7 @@ enum PostgreSQLCases {
     let writers = try Program.spaceWriters()
     func contender(_ name: String, _ options: [String]) -> Benchmark.Contender {
       var milliseconds = 0.0
-      let commitCount = 100
+      let commitCount = 50
       return Benchmark.Contender(
         name: name, operationCount: 64 * commitCount,
         run: {
@@ -136,6 +136,8 @@ enum PostgreSQLCases {
       try stream.read()
       let count = 50
       return Benchmark.Contender(name: name, operationCount: count) {
+        // They run as long as the cases.
+        _ = nodes
         for _ in 0..<count {
           try writer.commit()
           try stream.readEvent()
@@ -247,14 +249,14 @@ enum PostgreSQLCases {
         })
     }
     let table =
-      "CREATE TABLE place (id bigint PRIMARY KEY, name text, population bigint, latitude float8)"
+      "CREATE TABLE public.place (id bigint PRIMARY KEY, name text, population bigint, latitude float8)"
     try database.sql(
       """
       \(table);
-      INSERT INTO place
+      INSERT INTO public.place
         SELECT n, 'Place number ' || n, n * 7919 % 1000003, n % 180 - 89.63
           FROM generate_series(0, \(count - 1)) n;
-      CREATE PUBLICATION places FOR TABLE place;
+      CREATE PUBLICATION places FOR TABLE public.place;
       """)
     // The slot has to be made first where both tables are on one server.
     try database.sql("SELECT pg_create_logical_replication_slot('places', 'pgoutput')")
@@ -282,7 +284,7 @@ enum PostgreSQLCases {
             "ALTER SUBSCRIPTION places SET (slot_name = NONE)", in: "subscriber")
           try database.sql("DROP SUBSCRIPTION places", in: "subscriber")
         }
-        try database.sql("TRUNCATE place", in: "subscriber")
+        try database.sql("TRUNCATE public.place", in: "subscriber")
       })
     let file = contender("tandem sync, from a file", files)
     return Benchmark(
