@@ -60,6 +60,8 @@ struct Scenario {
   let appliesWithoutTriggers: Bool
   /// True if programs reach the space through the service of a server.
   let usesService: Bool
+  /// True if the service has rules of an application (``SimulatedRules``).
+  let usesRules: Bool
 
   init(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -106,6 +108,7 @@ struct Scenario {
         in: SimulatedSchema.firstNumbered..<SimulatedSchema.count, using: &random)
     }
     self.variant = variant
+    usesRules = Int.random(in: 0..<2, using: &random) == 0 && usesService
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left
