@@ -82,8 +82,8 @@ let package = Package(
     library(
       "TandemServer",
       [
-        "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TandemDigests", "CMicroHTTP",
-        "CZlib",
+        "TandemPostgreSQL", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TandemDigests", "CMicroHTTP", "CZlib",
       ], resources: [.embedInCode("Inspector/Page"), .embedInCode("Service/openapi.json")]),
     library("TandemPostgreSQL", ["TandemSpace", "TandemSync", "TandemRecords"]),
     // Models in memory
@@ -171,8 +171,9 @@ let package = Package(
     tests(
       "TandemServerTests",
       [
-        "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
-        "TandemDigests", "TandemHTTP", "TestFolder", "TestRandom",
+        "TandemServer", "TandemPostgreSQL", "TandemSpace", "TandemSync", "TandemSQLite",
+        "TandemRecords", "TandemDigests", "TandemHTTP", "TestPostgreSQL", "TestFolder",
+        "TestRandom",
       ]),
     tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync", "TandemRecords"]),
     tests("TandemDigestsTests", ["TandemDigests"]),
@@ -206,7 +207,10 @@ let package = Package(
       ]),
     tests(
       "TandemCLITests",
-      ["TandemCLI", "Tandem", "TandemServer", "TestTool", "TestFolder", "TestHTTPServer"]),
+      [
+        "TandemCLI", "Tandem", "TandemServer", "TestTool", "TestPostgreSQL", "TestFolder",
+        "TestHTTPServer",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -14,6 +14,15 @@ public struct SHA256Digest: Hashable, Sendable {
     self = hash.finalized()
   }
 
+  /// The keyed digest of a message: HMAC with SHA-256 (RFC 2104).
+  package init(of message: [UInt8], key: [UInt8]) {
+    // A key that is longer than a block of the hash is replaced by its digest.
+    var block = key.count > 64 ? SHA256Digest(of: key).bytes : key
+    block += [UInt8](repeating: 0, count: 64 - block.count)
+    let inner = SHA256Digest(of: block.map { $0 ^ 0x36 } + message)
+    self = SHA256Digest(of: block.map { $0 ^ 0x5C } + inner.bytes)
+  }
+
   /// The digest written in 64 hexadecimal digits of either case; `nil` for any other text.
   public init?(hexadecimal text: String) {
     let digits = text.utf8.compactMap { byte -> UInt8? in

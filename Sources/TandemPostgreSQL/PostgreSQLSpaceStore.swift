@@ -143,6 +143,25 @@ package final class PostgreSQLSpaceStore: SpaceStore {
       }
     }
   }
+
+  /// A text for each space of a database that changes with each commit.
+  package static func marks(_ database: PostgreSQLDatabase) async throws -> [String: String] {
+    let rows = try await database.refusing {
+      try await database.run { connection in
+        let query = PostgreSQLQuery(
+          """
+          SELECT n.name, s.epoch, s.head FROM tandem.name n JOIN tandem.space s ON s.id = n.space
+            WHERE n.former IS NULL
+          """)
+        return try connection.exchange([query])[0]
+      }
+    }
+    return Dictionary(
+      rows.compactMap { row in
+        row[0].textValue.map { ($0, "\(row[1]) \(row[2])") }
+      }
+    ) { first, _ in first }
+  }
 }
 
 // MARK: - Names
@@ -226,10 +245,17 @@ extension PostgreSQLSpaceStore {
     try await write { try $0.forget(before: version) }
   }
 
-  package func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
-    let outcome = try await queue.commit(CommitQueue.Entry(commit: commit, account: account)) {
-      try await write($0)
-    }
+  package func proposal(
+    of commit: SyncCommit, account: String?
+  ) async throws -> [SpaceLedger.Edit] {
+    try await read { try $0.proposal(of: commit, account: account) }
+  }
+
+  package func commit(
+    _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
+  ) async throws -> SyncOutcome {
+    let entry = CommitQueue.Entry(commit: commit, account: account, ruling: ruling)
+    let outcome = try await queue.commit(entry) { try await write($0) }
     if case .accepted(let revision, _) = outcome {
       database.hints.note(revision.version, of: space)
     }

@@ -25,6 +25,8 @@ public struct ServerError: Error, Hashable, CustomStringConvertible {
     public static let tokens = Code(name: "tokens")
     /// The keys of an identity provider cannot be read or used.
     public static let keys = Code(name: "keys")
+    /// The secret of a webhook cannot be used.
+    public static let webhook = Code(name: "webhook")
   }
 
   /// The kind of error.

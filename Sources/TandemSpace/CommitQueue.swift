@@ -12,10 +12,13 @@ package final class CommitQueue: Sendable {
     package let commit: SyncCommit
     /// The account; `nil` where there are no accounts.
     package let account: String?
+    /// The decision of the application's rules; `nil` where there are none.
+    package var ruling: SpaceRuling?
 
-    package init(commit: SyncCommit, account: String?) {
+    package init(commit: SyncCommit, account: String?, ruling: SpaceRuling? = nil) {
       self.commit = commit
       self.account = account
+      self.ruling = ruling
     }
   }
 

@@ -66,9 +66,15 @@ extension MovableSpaceStore: SpaceStore {
   }
 
   package nonisolated func commit(
-    _ commit: SyncCommit, account: String?
+    _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
   ) async throws -> SyncOutcome {
-    try await with { try await $0.commit(commit, account: account) }
+    try await with { try await $0.commit(commit, account: account, ruling: ruling) }
+  }
+
+  package nonisolated func proposal(
+    of commit: SyncCommit, account: String?
+  ) async throws -> [SpaceLedger.Edit] {
+    try await with { try await $0.proposal(of: commit, account: account) }
   }
 
   package nonisolated func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {

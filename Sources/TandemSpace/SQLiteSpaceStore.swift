@@ -166,8 +166,16 @@ extension SQLiteSpaceStore {
 // MARK: - Commits
 
 extension SQLiteSpaceStore {
-  package func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
-    let entry = CommitQueue.Entry(commit: commit, account: account)
+  package func proposal(
+    of commit: SyncCommit, account: String?
+  ) async throws -> [SpaceLedger.Edit] {
+    try await read { try $0.proposal(of: commit, account: account) }
+  }
+
+  package func commit(
+    _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
+  ) async throws -> SyncOutcome {
+    let entry = CommitQueue.Entry(commit: commit, account: account, ruling: ruling)
     return try await queue.commit(entry) { entries in
       try await write { space in
         var generator = SystemRandomNumberGenerator()
@@ -220,8 +228,13 @@ extension SpaceTables {
     do {
       return .success(
         try connection.savepoint {
-          try commit(entry.commit, account: entry.account, at: time, using: &generator)
+          try commit(
+            entry.commit, account: entry.account, ruling: entry.ruling, at: time, using: &generator)
         })
+    } catch let refused as RefusedAmendments where connection.isInTransaction {
+      var entry = entry
+      entry.ruling?.refuse(refused.objections)
+      return try answer(entry, at: time, using: &generator)
     } catch  where connection.isInTransaction {
       if (error as? SyncRequestError)?.code == .overQuota {
         try store(.refused([]), of: entry.commit.identity, entry.account)

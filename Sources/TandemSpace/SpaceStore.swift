@@ -17,9 +17,17 @@ package protocol SpaceStore: Sendable {
   /// withdraw a commit, so the outcome of a cancelled one is unknown: the same commit may be sent
   /// again.
   ///
-  /// - Parameter account: The account that sends it; `nil` where there are no accounts.
-  /// - Throws: ``TandemSync/SyncRequestError`` for the commit as a whole.
-  func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome
+  /// - Parameters:
+  ///   - account: The account that sends it; `nil` where there are no accounts.
+  ///   - ruling: The decision of the application's rules; `nil` where there are none.
+  /// - Throws: ``TandemSync/SyncRequestError`` for the commit as a whole; ``StaleRuling`` if the rules have to be
+  ///   asked again.
+  func commit(
+    _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
+  ) async throws -> SyncOutcome
+
+  /// The records that a commit would change (``SpaceTables/proposal(of:account:)``).
+  func proposal(of commit: SyncCommit, account: String?) async throws -> [SpaceLedger.Edit]
 
   /// Consumes the sequence of a commit that its account may not send (``SpaceTables/refuse(_:account:)``).
   func refuse(_ commit: SyncCommitIdentity, account: String?) async throws
@@ -49,9 +57,9 @@ extension SpaceStore {
     try await declare(tables, adds: true)
   }
 
-  /// Answers a commit where there are no accounts.
-  package func commit(_ commit: SyncCommit) async throws -> SyncOutcome {
-    try await self.commit(commit, account: nil)
+  /// Answers a commit where there are no rules, and perhaps no accounts.
+  package func commit(_ commit: SyncCommit, account: String? = nil) async throws -> SyncOutcome {
+    try await self.commit(commit, account: account, ruling: nil)
   }
 
   /// Returns a page for a reader that may see all replicas.

@@ -12,12 +12,13 @@ extension SpaceTables {
   /// - Parameters:
   ///   - account: The account that sends the commit; a replica belongs to its first one. `nil` where
   ///     there are no accounts.
+  ///   - ruling: The decision of the application's rules; `nil` where there are none.
   ///   - time: The present, in milliseconds since 1970.
   ///   - generator: Draws the mark of the new version.
-  /// - Throws: ``TandemSync/SyncRequestError`` for the commit as a whole; nothing is written then.
-  ///   ``DatabaseError``; ``SpaceError``.
+  /// - Throws: ``TandemSync/SyncRequestError`` for the commit as a whole; ``StaleRuling`` and ``RefusedAmendments``.
+  ///   What was written must then be undone. ``DatabaseError``; ``SpaceError``.
   package func commit(
-    _ commit: SyncCommit, account: String? = nil, at time: Int,
+    _ commit: SyncCommit, account: String? = nil, ruling: SpaceRuling? = nil, at time: Int,
     using generator: inout some RandomNumberGenerator
   ) throws -> SyncOutcome {
     let standing = try storedStanding(of: commit.replica)
@@ -44,7 +45,11 @@ extension SpaceTables {
       guard let whole else { return outcome }
       commit = whole
     }
-    let outcome = try outcome(of: commit, state, at: time, mark: generator.next())
+    var outcome = try outcome(of: commit, ruling, state, at: time, mark: generator.next())
+    if case .accepted(let revision, _) = outcome, let changes = ruling?.amendments, !changes.isEmpty
+    {
+      outcome = try amend(changes, after: revision, at: time, using: &generator)
+    }
     try store(outcome, of: commit.identity, account)
     return outcome
   }
@@ -70,7 +75,7 @@ extension SpaceTables {
 
   /// The last commit of a replica as the file has it. The outcome stays a text, because only a commit
   /// that is repeated needs it.
-  private struct StoredStanding {
+  struct StoredStanding {
     let replica: SyncToken
     let account: String?
     let sequence: Int
@@ -78,7 +83,7 @@ extension SpaceTables {
     let outcome: String
   }
 
-  private func storedStanding(of replica: SyncToken) throws -> StoredStanding? {
+  func storedStanding(of replica: SyncToken) throws -> StoredStanding? {
     let row = try connection.row(.replica, [.text(replica.description)])
     guard let row else { return nil }
     guard row[0].isNull || row[0].textValue != nil, case .integer(let sequence) = row[1],
@@ -101,7 +106,7 @@ extension SpaceTables {
   }
 
   /// The revision that a commit made, if the history contains it.
-  private func fate(of id: SyncToken, _ state: SpaceState) throws -> SpaceRevision? {
+  package func fate(of id: SyncToken, _ state: SpaceState) throws -> SpaceRevision? {
     let row = try connection.row(.revisionOfCommit, [.text(id.description)])
     guard let row else { return nil }
     guard case .integer(let version) = row[0], case .integer(let mark) = row[1] else {
@@ -118,7 +123,7 @@ extension SpaceTables {
     try checkOwner(try storedStanding(of: replica), account)
   }
 
-  private func checkOwner(
+  func checkOwner(
     _ standing: StoredStanding?, _ account: String?
   ) throws(SyncRequestError) {
     // A replica that had no account, as in a file, gets its first one.
@@ -132,9 +137,13 @@ extension SpaceTables {
 
   /// Throws if the request exceeds a limit, or has versions of tables that the space does not have. Changes of such
   /// tables are objections of the outcome.
-  private func checkRequest(
+  func checkRequest(
     _ commit: SyncCommit, _ tables: [SpaceTable]
   ) throws(SyncRequestError) {
+    guard commit.replica != .ofSpace else {
+      throw SyncRequestError(
+        .malformed, "the replica \(commit.replica) is the space itself; draw a random token")
+    }
     let count = commit.countForLimits
     guard count <= limits.maxCommitChangeCount else {
       throw SyncRequestError(
@@ -154,14 +163,13 @@ extension SpaceTables {
 // MARK: - The changes
 
 extension SpaceTables {
-  /// Makes the changes of a commit, unless the rules object.
-  private func outcome(
-    of commit: SyncCommit, _ state: SpaceState, at time: Int, mark: UInt64
-  ) throws -> SyncOutcome {
-    let revision = SpaceRevision(
-      epoch: state.head.epoch, version: state.head.version + 1, mark: mark)
+  /// The verdict of the rules for conflicts on a commit.
+  ///
+  /// - Parameter numbers: The highest number of each table whose keys are numbers that SQLite chooses.
+  func verdict(
+    on commit: SyncCommit, _ state: SpaceState, _ numbers: [FieldName: Int64]
+  ) throws -> SpaceLedger.Verdict {
     let indexes = try indexRules(state.tables)
-    let numbers = try numbers(of: state.tables)
     let ledger = SpaceLedger(
       tables: state.tables, horizon: state.horizon, limits: limits, numbers: numbers)
     var layout: RecordLayout?
@@ -174,7 +182,7 @@ extension SpaceTables {
             }
           })
     }
-    let verdict = try ledger.verdict(on: commit, as: revision.version) { key in
+    return try ledger.verdict(on: commit, as: state.head.version + 1) { key in
       var record = try record(key, expecting: layout)
       layout = record?.fields?.layout ?? layout
       if !indexes.isEmpty, let rules = indexes[FieldName(key.table)] {
@@ -182,10 +190,22 @@ extension SpaceTables {
       }
       return record
     }
-    switch verdict {
+  }
+
+  /// Makes the changes of a commit, unless rules object.
+  func outcome(
+    of commit: SyncCommit, _ ruling: SpaceRuling?, _ state: SpaceState, at time: Int, mark: UInt64
+  ) throws -> SyncOutcome {
+    let revision = SpaceRevision(
+      epoch: state.head.epoch, version: state.head.version + 1, mark: mark)
+    let numbers = try numbers(of: state.tables)
+    switch try verdict(on: commit, state, numbers) {
     case .conflict(let objections): return .conflict(bounded(objections))
     case .refused(let objections): return .refused(bounded(objections))
     case .accepted(let edits):
+      if let objections = try ruling?.objections(to: edits), !objections.isEmpty {
+        return .refused(bounded(objections))
+      }
       let answer = try constraintAnswer(
         to: edits, base: commit.base.version, state.tables)
       switch answer?.verdict {
@@ -217,7 +237,10 @@ extension SpaceTables {
     var byteCount = 0
     return Array(
       objections.prefix(SyncLimits.maxObjectionCount).prefix { objection in
-        defer { byteCount += RecordEncoding.byteCount(of: objection.key) }
+        defer {
+          byteCount += RecordEncoding.byteCount(of: objection.key)
+          byteCount += objection.reason.rawValue.utf8.count
+        }
         return byteCount < SyncLimits.maxObjectionByteCount
       })
   }

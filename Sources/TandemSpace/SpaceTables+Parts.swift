@@ -75,6 +75,16 @@ extension SpaceTables {
     return (nil, .parts(missing: missing))
   }
 
+  /// The commit that a part completes; the part itself if it is the only one, and `nil` if other parts are missing.
+  func commit(completedBy part: SyncCommit) throws -> SyncCommit? {
+    guard part.of > 1 else { return part }
+    guard try connection.has(.parts), let kept = try keptParts(of: part.replica),
+      kept.commit == part.id, kept.of == part.of,
+      (1...part.of).allSatisfy({ $0 == part.part || kept.numbers.contains($0) })
+    else { return nil }
+    return try joined(part)
+  }
+
   /// Drops the parts that a replica has sent.
   func dropParts(of replica: SyncToken) throws {
     guard try connection.has(.parts) else { return }

@@ -22,6 +22,24 @@ struct SHA256DigestTests {
     #expect("\(SHA256Digest(of: text.utf8))" == digest)
   }
 
+  @Test("The examples of RFC 4231 have their keyed digests")
+  func keyed() throws {
+    func digest(_ message: [UInt8], _ key: [UInt8]) -> String {
+      "\(SHA256Digest(of: message, key: key))"
+    }
+    func repeated(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
+    #expect(
+      digest(Array("Hi There".utf8), repeated(0x0B, 20))
+        == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
+    #expect(
+      digest(Array("what do ya want for nothing?".utf8), Array("Jefe".utf8))
+        == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    #expect(
+      digest(
+        Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8), repeated(0xAA, 131))
+        == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
+  }
+
   @Test("content in any two pieces has the digest of the whole", arguments: 0...130)
   func pieces(count: Int) {
     let content = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37) }

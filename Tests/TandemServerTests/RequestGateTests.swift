@@ -57,6 +57,10 @@ import Testing
 
     func names() -> [String] { [] }
 
+    func close() {}
+
+    func marks() -> [String: String] { [:] }
+
     func with<Result: Sendable>(
       _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
     ) async throws -> Result {

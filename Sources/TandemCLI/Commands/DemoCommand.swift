@@ -1,6 +1,7 @@
 import Demo
 import Tandem
 import TandemPostgreSQL
+import TandemServer
 
 /// `tandem demo`: a page with two phones.
 enum DemoCommand: Command {

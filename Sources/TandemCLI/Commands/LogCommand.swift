@@ -130,7 +130,8 @@ extension SpaceCommit {
   fileprivate var cells: [String] {
     let changes = counts.sorted { $0.key < $1.key }.map { "\($0.value) in \($0.key)" }
     return [
-      "\(version)", timeText, account ?? "-", name ?? "\(replica)",
+      "\(version)", timeText, account ?? "-",
+      name ?? (replica == .ofSpace ? "(rules)" : "\(replica)"),
       changes.isEmpty ? "-" : changes.joined(separator: ", "),
     ]
   }

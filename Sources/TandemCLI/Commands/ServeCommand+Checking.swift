@@ -20,6 +20,7 @@ extension ServeCommand {
         note(error)
       }
     }
+    do { _ = try webhook(arguments) } catch { note(error) }
     do {
       if try await webTokens(arguments, { _ in }) != nil { hasTokens = true }
     } catch {

@@ -196,6 +196,9 @@ enum ServeCommand: Command {
       then the file of --config, then the default. A password may be in the address of --store only in
       a variable, or in a file that only its owner can read (chmod 600).
 
+      With --webhook, the changes of each commit are sent to a program of yours after they are durable, signed
+      with the secret. Of several servers of a database, one at a time sends them.
+
       One server at a time serves a directory. /metrics has counts for Prometheus, /healthz is for
       load balancers, and /v1/openapi.json describes all requests.
 
@@ -207,6 +210,7 @@ enum ServeCommand: Command {
       Option.createStore, Option.maxStoreConnections,
       Option.listen, Option.tokens, WebTokenOption.keys, WebTokenOption.issuer,
       WebTokenOption.audience, WebTokenOption.algorithms, WebTokenOption.claim,
+      WebhookOption.url, WebhookOption.secret, WebhookOption.attempts,
       Option.certificate, Option.key, Option.inspect, Option.log, Option.logLevel,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
@@ -223,6 +227,7 @@ enum ServeCommand: Command {
       "tandem serve --config /etc/tandem/serve.json --check-config",
       "tandem serve --data spaces --jwt-keys https://id.example/keys --jwt-issuer https://id.example/ "
         + "--jwt-audience tandem",
+      "tandem serve --data spaces --webhook https://app.example/tandem --webhook-secret-file secret",
       "tandem serve --store postgresql://tandem@db.example/spaces --create-store",
     ])
 
@@ -254,6 +259,7 @@ enum ServeCommand: Command {
     _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws {
     let identity = try identity(arguments)
+    let webhook = try webhook(arguments)
     let file = try arguments[Option.tokens].map { path in
       try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
     }
@@ -267,9 +273,12 @@ enum ServeCommand: Command {
     let webTokens = try await webTokens(arguments, log)
     let sources = ([tokens, webTokens] as [(any TokenSource)?]).compactMap { $0 }
     let isProtected = sources.contains { $0.areRequired }
+    var delivery: (delivery: WebhookDelivery, close: @Sendable () async -> Void)?
+    if let webhook { delivery = try await Self.delivery(by: webhook, of: spaces, arguments, log) }
+    let webhookDelivery = delivery?.delivery
     let service = SyncService(
       spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,
-      metrics: metrics, log: log)
+      metrics: metrics, log: log, onCommit: { webhookDelivery?.noteCommit(in: $0) })
     let address = arguments[Option.listen] ?? .usual
     let socket = try ListeningSocket(
       host: address.host, port: address.port, allowsOthers: isProtected)
@@ -310,6 +319,7 @@ enum ServeCommand: Command {
     await withDiscardingTaskGroup { group in
       group.addTask { await server.run() }
       group.addTask { await ServiceManager.keepWatchdog() }
+      if let webhookDelivery { group.addTask { await webhookDelivery.run() } }
       for await signal in signals {
         if case .stop(let number) = signal {
           log(ServerEvent(.notice, "the server stops after \(Interruption.name(of: number))"))
@@ -325,6 +335,7 @@ enum ServeCommand: Command {
       ServiceManager.notify("STOPPING=1")
       group.cancelAll()
     }
+    await delivery?.close()
     await closeSpaces()
     log(ServerEvent(.notice, "the server has stopped"))
     try print("stopped", url: nil, arguments)

@@ -59,10 +59,11 @@ enum StoreCommand: Command {
 
   private static func printSQL() throws -> Int32 {
     try OutputStream.printLines(
-      PostgreSQLSchema.sql.split(separator: "\n").map(String.init) + [
-        "-- GRANT USAGE ON SCHEMA tandem TO the_user_of_the_nodes;",
-        "-- GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tandem TO the_user_of_the_nodes;",
-      ])
+      (PostgreSQLSchema.sql + "\n" + PostgreSQLWebhooks.sql).split(separator: "\n").map(String.init)
+        + [
+          "-- GRANT USAGE ON SCHEMA tandem TO the_user_of_the_nodes;",
+          "-- GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tandem TO the_user_of_the_nodes;",
+        ])
     return ExitStatus.success
   }
 

@@ -14,6 +14,7 @@ extension ReplicaTables {
     _ reason: SyncObjection.Reason, _ key: SyncKey, of table: ReplicaTable, base: Record?,
     record: Record?, _ known: [SpaceTable]
   ) throws -> String {
+    if let message = reason.ruleMessage { return "a rule of the space refused it: \(message)" }
     let found: Explanation?
     let text: String
     switch reason {

@@ -15,6 +15,9 @@ package protocol ServedSpaces: Sendable {
   /// The names of all spaces, sorted by their bytes.
   func names() async throws -> [String]
 
+  /// A text for each space that changes with each commit, whichever program makes it.
+  func marks() async throws -> [String: String]
+
   /// Runs `body` with a space.
   ///
   /// - Parameter creates: True if a space that does not exist is created.
@@ -31,6 +34,9 @@ package protocol ServedSpaces: Sendable {
   func follow(
     _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
   ) async throws
+
+  /// Closes all spaces. Nothing may use them any more.
+  func close() async
 }
 
 extension ServedSpaces {
@@ -154,6 +160,21 @@ package actor SpaceDirectory: ServedSpaces {
       if contains(name) { names.append(name) }
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// The sizes and times of the files. A commit of another program within the time unit of the system's clock, about
+  /// four milliseconds, after the files were looked at may not show.
+  package nonisolated func marks() throws(ServerError) -> [String: String] {
+    var marks: [String: String] = [:]
+    for name in try names() {
+      let paths = [file(of: name), "\(file(of: name))-wal"]
+      marks[name] = paths.map { path in
+        var status = stat()
+        guard stat(path, &status) == 0 else { return "-" }
+        return "\(status.st_ino) \(status.st_size) \(status.modificationTime)"
+      }.joined(separator: ", ")
+    }
+    return marks
   }
 
   /// True if a space exists. An empty file, as a full disk leaves it, is no space.
@@ -301,7 +322,7 @@ package actor SpaceDirectory: ServedSpaces {
     metrics.count(.spacesClosed)
   }
 
-  /// Closes all files, and releases the directory. Nothing may use the spaces any more.
+  /// Closes all files, and releases the directory.
   package func close() async {
     let all = entries.values.map(\.opening)
     entries = [:]
@@ -316,5 +337,16 @@ extension SyncRequestError {
     SyncRequestError(
       .unknownSpace,
       "there is no space \(name) that this client may read; check its name and the access token")
+  }
+}
+
+extension stat {
+  /// The time of the last change of the content.
+  fileprivate var modificationTime: String {
+    #if canImport(Darwin)
+      "\(st_mtimespec.tv_sec).\(st_mtimespec.tv_nsec)"
+    #else
+      "\(st_mtim.tv_sec).\(st_mtim.tv_nsec)"
+    #endif
   }
 }

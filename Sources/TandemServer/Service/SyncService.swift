@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TandemPostgreSQL
 internal import TandemSpace
 package import TandemSync
 
@@ -23,6 +24,10 @@ public final class SyncService: HTTPResponder {
     package var maxRequestRate: Int?
     /// The number of wrong access tokens after which an address is banned; `nil` for any number.
     package var maxFailureCount: Int?
+    /// The time in which the rules of an application decide on a commit.
+    package var maxRuleTime = Duration.seconds(5)
+    /// The maximum number of commits that rules decide on at a time, late decisions included.
+    package var maxRuleCount = 256
     /// The duration of a ban, and the time in which wrong access tokens are counted together.
     package var banTime = Duration.seconds(600)
 
@@ -45,8 +50,12 @@ public final class SyncService: HTTPResponder {
   let metrics: ServerMetrics
   let log: @Sendable (ServerEvent) -> Void
   let feeds: SpaceFeeds
+  let clock: any Clock<Duration>
+  /// Called with the name of a space after each commit of this service.
+  private let onCommit: @Sendable (String) -> Void
   /// Lets requests with large bodies in.
   package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
+  let rules: CommitRuler?
   /// By the id of the access token; all clients have one count where there are no tokens.
   private let usages = Mutex<[String: Usage]>([:])
   let rates: Mutex<ClientRates>
@@ -60,19 +69,57 @@ public final class SyncService: HTTPResponder {
   ///     requests that a server received on loopback; they may do everything.
   ///   - log: Called with messages for the operator, on any thread: it must not wait. Requests are logged by the
   ///     ``HTTPServer``.
+  ///   - rules: Decide on each commit before it is made (``CommitRules``); `nil` to accept all.
   /// - Throws: ``ServerError`` with code `directory` or `tokens`.
   public convenience init(
     spacesIn path: String, tokens: String? = nil,
-    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }, rules: CommitRules? = nil
   ) throws(ServerError) {
     let metrics = ServerMetrics()
-    var file: TokenFile?
-    if let tokens {
-      file = try TokenFile(path: tokens, log: { log(ServerEvent(.warning, $0)) })
-    }
+    let file = try Self.tokenFile(tokens, log)
     self.init(
       spaces: try SpaceDirectory(path: path, metrics: metrics), tokens: file, metrics: metrics,
-      log: log)
+      log: log, rules: rules)
+  }
+
+  /// A service with spaces in a PostgreSQL database, which any number of services and of servers (`tandem serve
+  /// --store`) may use at the same time.
+  ///
+  /// It needs the library libpq, which it loads when it connects. All of the services should have the same rules.
+  ///
+  /// - Parameters:
+  ///   - address: An address of libpq, as `postgresql://USER@HOST/DATABASE`.
+  ///   - createsSchema: True to create the schema `tandem` in the database if it is missing.
+  ///   - tokens: The path of a file of access tokens; `nil` for the tokens in the database, which `tandem token --store`
+  ///     makes. As long as there are none, the service answers only requests that a server received on loopback.
+  ///   - log: Called with messages for the operator, on any thread: it must not wait.
+  ///   - rules: Decide on each commit before it is made (``CommitRules``); `nil` to accept all.
+  /// - Throws: ``ServerError`` with code `tokens`; an error that says why the database cannot be used.
+  public convenience init(
+    spacesOn address: String, createsSchema: Bool = false, tokens: String? = nil,
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }, rules: CommitRules? = nil
+  ) async throws {
+    let file = try Self.tokenFile(tokens, log)
+    let warn = { @Sendable (message: String) in log(ServerEvent(.warning, message)) }
+    let database = try await PostgreSQLDatabase.open(
+      address: address, creates: createsSchema, log: warn)
+    let tokens: any TokenSource
+    do {
+      tokens = if let file { file } else { try await PostgreSQLTokens(database, log: warn) }
+    } catch {
+      await database.close()
+      throw error
+    }
+    self.init(
+      spaces: PostgreSQLSpaces(database, limits: Limits().messages), tokens: tokens, log: log,
+      rules: rules)
+  }
+
+  private static func tokenFile(
+    _ path: String?, _ log: @escaping @Sendable (ServerEvent) -> Void
+  ) throws(ServerError) -> TokenFile? {
+    guard let path else { return nil }
+    return try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
   }
 
   /// A service.
@@ -80,19 +127,26 @@ public final class SyncService: HTTPResponder {
   /// - Parameters:
   ///   - tokens: The access tokens; `nil` to serve programs of this machine, all of which may do
   ///     everything.
-  ///   - clock: The clock of the heartbeats.
+  ///   - clock: The clock of the heartbeats, and of the time that rules have.
   ///   - log: Called with messages for the operator.
+  ///   - rules: The rules of the application; `nil` for none.
+  ///   - executor: Runs the rules; `nil` for the usual one.
+  ///   - onCommit: Called with the name of a space after each commit; it must not wait.
   package init(
     spaces: any ServedSpaces, tokens: (any TokenSource)?, limits: Limits = Limits(),
     clock: any Clock<Duration> = .continuous, metrics: ServerMetrics = ServerMetrics(),
-    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }
+    log: @escaping @Sendable (ServerEvent) -> Void = { _ in }, rules: CommitRules? = nil,
+    executor: (any TaskExecutor)? = nil, onCommit: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.spaces = spaces
     self.tokens = tokens
     self.limits = limits
     self.metrics = metrics
     self.log = log
+    self.clock = clock
+    self.onCommit = onCommit
     rates = Mutex(ClientRates(limits))
+    self.rules = rules.map { CommitRuler($0, limits, clock, executor, log) }
     feeds = SpaceFeeds(
       spaces, limits: limits.feed, heartbeat: limits.heartbeat, clock: clock, metrics: metrics,
       log: log)
@@ -109,6 +163,9 @@ public final class SyncService: HTTPResponder {
       group.cancelAll()
     }
   }
+
+  /// Closes the spaces. The service must not be used any more, and no ``run()`` be under way.
+  public func close() async { await spaces.close() }
 }
 
 // MARK: - Requests
@@ -269,7 +326,12 @@ extension SyncService {
     case .declare(let tables): return .tables(try await declare(tables, in: space, client))
     case .commit(let commit):
       return .outcome(
-        try await outcome(in: space) { try await $0.commit(commit, account: client.account) })
+        try await outcome(in: space) { store in
+          guard let rules = self.rules else {
+            return try await store.commit(commit, account: client.account)
+          }
+          return try await rules.outcome(of: commit, in: space, store, account: client.account)
+        })
     case .repeatedCommit(let commit):
       return .outcome(
         try await outcome(in: space) {
@@ -301,7 +363,10 @@ extension SyncService {
     let start = ContinuousClock.now
     let outcome = try await spaces.with(space, body)
     metrics.countCommit(outcome.name, ContinuousClock.now - start)
-    if case .accepted = outcome { feeds.noteCommit(in: space) }
+    if case .accepted = outcome {
+      feeds.noteCommit(in: space)
+      onCommit(space)
+    }
     return outcome
   }
 

@@ -70,6 +70,27 @@ package struct SyncObjection: Hashable, Sendable {
     package static let notAddable = Reason(rawValue: "notAddable")
     /// Refused: the record would exceed ``SyncLimits/maxRecordByteCount``.
     package static let tooLarge = Reason(rawValue: "tooLarge")
+
+    /// Refused: a rule of the application objects, with a message for people. It is cut at
+    /// ``SyncLimits/maxRuleMessageByteCount``.
+    ///
+    /// The message is a part of the reason, because programs of earlier versions show reasons that they do not know,
+    /// and read no other field.
+    package static func rule(_ message: String) -> Reason {
+      var byteCount = 0
+      let text = message.prefix { character in
+        byteCount += character.utf8.count
+        return byteCount <= SyncLimits.maxRuleMessageByteCount
+      }
+      return Reason(rawValue: rulePrefix + text)
+    }
+
+    /// The message of a rule; `nil` for another reason.
+    package var ruleMessage: String? {
+      rawValue.hasPrefix(Self.rulePrefix) ? String(rawValue.dropFirst(Self.rulePrefix.count)) : nil
+    }
+
+    private static let rulePrefix = "rule: "
   }
 
   /// The identity of the record.

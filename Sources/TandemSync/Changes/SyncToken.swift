@@ -8,6 +8,9 @@ package struct SyncToken: Hashable, Sendable {
   /// A token of given bits.
   package init(bits: UInt128) { self.bits = bits }
 
+  /// The token of the space itself, as the replica of its own commits: all bits are zero.
+  package static let ofSpace = SyncToken(bits: 0)
+
   /// A token of random bits.
   package static func random(using generator: inout some RandomNumberGenerator) -> SyncToken {
     SyncToken(bits: UInt128.random(in: .min ... .max, using: &generator))

@@ -67,6 +67,8 @@ struct Scenario {
   let appliesWithoutTriggers: Bool
   /// True if programs reach the space through the service of a server.
   let usesService: Bool
+  /// True if the service has rules of an application (``SimulatedRules``).
+  let usesRules: Bool
 
   init(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -117,6 +119,7 @@ struct Scenario {
     for accident in [Accident.indexCreated, .quota]
     where Int.random(in: 0..<8, using: &random) == 0 { accidents.append(accident) }
     self.accidents = accidents
+    usesRules = Int.random(in: 0..<2, using: &random) == 0 && usesService
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left

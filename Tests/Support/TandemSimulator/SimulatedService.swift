@@ -84,7 +84,12 @@ final class SimulatedService: @unchecked Sendable {
     limits.feed.maxEventCount = self.limits.maxEventCount
     limits.feed.maxEventByteCount = self.limits.maxEventByteCount
     limits.feed.maxByteCount = self.limits.maxBacklogByteCount / 2
-    let service = SyncService(spaces: self, tokens: self, limits: limits, clock: clock)
+    var rules: CommitRules?
+    if simulation.scenario.usesRules {
+      rules = { [unowned self] commit in try await decision(on: commit) }
+    }
+    let service = SyncService(
+      spaces: self, tokens: self, limits: limits, clock: clock, rules: rules, executor: executor)
     self.service = service
     task = Task(executorPreference: executor) { await service.run() }
   }
@@ -208,6 +213,27 @@ extension SimulatedService {
   }
 }
 
+// MARK: - Rules
+
+extension SimulatedService {
+  private struct RuleFailure: Error {}
+
+  /// The decision of the rules, which takes time, and sometimes fails.
+  private func decision(on commit: ProposedCommit) async throws -> CommitDecision {
+    for _ in 0..<Int.random(in: 0...3, using: &simulation.random) { await Task.yield() }
+    if simulation.isFaulty, simulation.chance(5) { throw RuleFailure() }
+    var decision = CommitDecision()
+    for change in commit.changes {
+      switch SimulatedRules.verdict(from: change.old, to: change.new) {
+      case .accept: break
+      case .refuse(let message): decision.refuse(change, message)
+      case .amend(let fields): decision.amend(change, fields)
+      }
+    }
+    return decision
+  }
+}
+
 // MARK: - The space of the service
 
 extension SimulatedService: TokenSource {
@@ -217,6 +243,10 @@ extension SimulatedService: TokenSource {
 
 extension SimulatedService: ServedSpaces {
   func names() -> [String] { [Self.spaceName] }
+
+  func close() {}
+
+  func marks() -> [String: String] { [:] }
 
   func with<Result: Sendable>(
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
@@ -248,8 +278,18 @@ extension SimulatedService: SpaceStore {
     }
   }
 
-  func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
-    let entry = CommitQueue.Entry(commit: commit, account: account)
+  func proposal(of commit: SyncCommit, account: String?) throws -> [SpaceLedger.Edit] {
+    try noting {
+      try simulation.space.read(simulation.space.limits) {
+        try $0.proposal(of: commit, account: account)
+      }
+    }
+  }
+
+  func commit(
+    _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
+  ) async throws -> SyncOutcome {
+    let entry = CommitQueue.Entry(commit: commit, account: account, ruling: ruling)
     return try await queue.commit(entry) { entries in
       // Others wait while these are written.
       await Task.yield()

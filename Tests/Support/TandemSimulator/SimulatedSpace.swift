@@ -74,8 +74,10 @@ final class SimulatedSpace {
   /// The answer to a commit.
   struct Answer {
     let result: Result<SyncOutcome, any Error>
-    /// True if the commit made a new version.
-    let isNew: Bool
+    /// The revision that the commit itself made; `nil` if it made none now. Amendments may have made another one after
+    /// it.
+    let made: SpaceRevision?
+    var isNew: Bool { made != nil }
   }
 
   /// Answers commits in one transaction.
@@ -87,18 +89,27 @@ final class SimulatedSpace {
     time += Self.pushDuration
     let answers = try write(limits) { tables in
       try entries.map { entry in
-        (try tables.answer(entry, at: time, using: &random), try tables.state())
+        let result = try tables.answer(entry, at: time, using: &random)
+        let state = try tables.state()
+        return (result, state, try tables.fate(of: entry.commit.id, state))
       }
     }
     return try zip(entries, answers).map { entry, answer in
-      Answer(result: answer.0, isNew: try note(answer.1, after: entry.commit))
+      let isNew = try note(answer.1, answer.2, after: entry.commit)
+      return Answer(result: answer.0, made: isNew ? answer.2 : nil)
     }
   }
 
   /// Takes note of the state after a commit; returns true if it is a new one.
-  private func note(_ state: SpaceState, after commit: SyncCommit) throws -> Bool {
+  ///
+  /// - Parameter made: The revision that the commit itself made.
+  private func note(
+    _ state: SpaceState, _ made: SpaceRevision?, after commit: SyncCommit
+  ) throws -> Bool {
     guard state.head != head else { return false }
-    guard state.head.version == head.version + 1 else {
+    guard made?.version == head.version + 1,
+      state.head == made || state.head.version == head.version + 2
+    else {
       throw SimulationViolation("the head went from \(head.version) to \(state.head.version)")
     }
     let former = head

@@ -88,7 +88,8 @@ final class Simulation {
     let first = try pool.replica(scenario.variant)
     let declarations = try first.read { try first.replica($0).declarations() }
     space = try SimulatedSpace(pool, declarations, scenario.spaceLimits, using: &random)
-    oracle = SpaceOracle(head: space.head, declarations, scenario.spaceLimits)
+    oracle = SpaceOracle(
+      head: space.head, declarations, scenario.spaceLimits, hasRules: scenario.usesRules)
     self.random = random
     for number in 0..<scenario.fileCount {
       try add(
@@ -407,7 +408,7 @@ extension Simulation {
       try oracle.check(commit, nil)
       throw refusal
     }
-    let commit = try oracle.check(commit, outcome)
+    let commit = try oracle.check(commit, outcome, made: answer.made)
     // The additions of a refused change are kept as a rejection, and do not count.
     if case .refused(let objections) = outcome, !objections.isEmpty { ledger.refused() }
     guard answer.isNew else { return outcome }
@@ -416,6 +417,12 @@ extension Simulation {
       case .insert(let fields), .update(let fields):
         for case .text(let text) in fields.values {
           for edit in EditLedger.edits(in: text) { ledger.accepted(edit) }
+        }
+        // The space has replaced these values, which nobody has to keep.
+        if scenario.usesRules {
+          for edit in SimulatedRules.amendedEdits(in: fields) {
+            ledger.record(EditLedger.text(edit), of: change.key, at: step)
+          }
         }
       case .add: break
       case .delete:

@@ -75,7 +75,8 @@ struct SpaceModel {
 // MARK: - Commits
 
 extension SpaceModel {
-  func verdict(on commit: SyncCommit) -> Verdict {
+  /// - Parameter hasRules: True if the space asks ``SimulatedRules``.
+  func verdict(on commit: SyncCommit, hasRules: Bool = false) -> Verdict {
     let objections = commit.changes.compactMap { change in
       objection(to: change, commit.base.version).map { SyncObjection(key: change.key, reason: $0) }
     }
@@ -91,10 +92,36 @@ extension SpaceModel {
     guard tooLong.isEmpty else {
       return .refused(tooLong.map { SyncObjection(key: $0, reason: .tooLarge) })
     }
+    var refused: [SyncObjection] = []
+    for (key, verdict, _) in hasRules ? rulings(on: commit) : [] {
+      guard case .refuse(let message) = verdict else { continue }
+      refused.append(SyncObjection(key: key, reason: .rule(message)))
+    }
+    guard refused.isEmpty else { return .refused(refused) }
     let verdict = verdictOfConstraints(on: commit)
     guard verdict == .accepted, let quota else { return verdict }
     let counts = [self, next].map { $0.states.values.count { $0.last?.fields != nil } }
     return counts[1] > max(quota, counts[0]) ? .overQuota : .accepted
+  }
+
+  /// The changes by which the rules amend a commit.
+  func amendments(of commit: SyncCommit) -> [SyncChange] {
+    rulings(on: commit).compactMap { key, verdict, new in
+      guard case .amend(let fields) = verdict, new?["a"] != fields["a"] else { return nil }
+      return SyncChange(key: key, verb: .update(["a": fields["a"]]))
+    }
+  }
+
+  /// What the rules say of each record that a commit changes.
+  private func rulings(
+    on commit: SyncCommit
+  ) -> [(key: SyncKey, verdict: SimulatedRules.Verdict, new: Record?)] {
+    var next = self
+    return next.apply(commit, as: .max).compactMap { key in
+      let (old, new) = (states[key]?.last?.fields, next.states[key]?.last?.fields)
+      if let old, let new, old.hasSameStorage(as: new) { return nil }
+      return (key, SimulatedRules.verdict(from: old, to: new), new)
+    }
   }
 
   private func byteCount(_ key: SyncKey, _ model: SpaceModel) -> Int {

@@ -20,9 +20,14 @@ struct SpaceOracle {
   private var parts: [SyncToken: [Int: SyncCommit]] = [:]
   /// The records.
   private var model: SpaceModel
+  /// True if the space asks ``SimulatedRules``.
+  private let hasRules: Bool
 
   /// A space at its first revision.
-  init(head: SpaceRevision, _ tables: [SpaceTable], _ limits: SyncLimits) {
+  init(
+    head: SpaceRevision, _ tables: [SpaceTable], _ limits: SyncLimits, hasRules: Bool = false
+  ) {
+    self.hasRules = hasRules
     revisions = [head]
     horizon = head.version
     model = SpaceModel(tables, limits)
@@ -30,11 +35,13 @@ struct SpaceOracle {
 
   /// Checks the answer to a commit or a part of one, and takes note of it.
   ///
-  /// - Parameter outcome: The outcome; `nil` if the space has refused the commit because of its quota.
+  /// - Parameters:
+  ///   - outcome: The outcome; `nil` if the space has refused the commit because of its quota.
+  ///   - made: The revision that the commit itself made, if amendments may follow it.
   /// - Returns: The commit as far as the space has it.
   @discardableResult
   mutating func check(
-    _ commit: SyncCommit, _ outcome: SyncOutcome?
+    _ commit: SyncCommit, _ outcome: SyncOutcome?, made: SpaceRevision? = nil
   ) throws(SimulationViolation) -> SyncCommit {
     let last = standings[commit.replica]
     if let last, last.sequence == commit.sequence, last.commit == commit.id {
@@ -67,17 +74,31 @@ struct SpaceOracle {
         changes: all.flatMap(\.changes), overruled: all.flatMap(\.overruled))
     }
     parts[commit.replica] = nil
-    let verdict = model.verdict(on: commit)
+    let verdict = model.verdict(on: commit, hasRules: hasRules)
     switch outcome {
     case .accepted(let revision, let digest):
-      model.apply(commit, as: revision.version)
+      let made = made ?? revision
+      let amendments = hasRules ? model.amendments(of: commit) : []
+      model.apply(commit, as: made.version)
+      var steps = [made]
+      if !amendments.isEmpty {
+        let amendment = SyncCommit(
+          replica: .ofSpace, sequence: 0, id: .ofSpace, base: made, changes: amendments)
+        try require(model.verdict(on: amendment) == .accepted, "an amended commit", outcome)
+        model.apply(amendment, as: made.version + 1)
+        steps.append(revision)
+      }
       try require(
-        verdict == .accepted && digest == model.digest
-          && revision.epoch == revisions.last?.epoch
-          && revision.version == (revisions.last?.version ?? 0) + 1, "a commit", outcome)
-      parents[revision] = revisions.last
-      revisions.append(revision)
-      fates[commit.id] = revision
+        verdict == .accepted && digest == model.digest && steps.last == revision, "a commit",
+        outcome)
+      for step in steps {
+        try require(
+          step.epoch == revisions.last?.epoch
+            && step.version == (revisions.last?.version ?? 0) + 1, "a commit", outcome)
+        parents[step] = revisions.last
+        revisions.append(step)
+      }
+      fates[commit.id] = made
     case .conflict(let objections):
       try require(verdict == .conflict(objections), "a commit", outcome)
     case .refused(let objections):

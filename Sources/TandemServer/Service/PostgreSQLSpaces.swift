@@ -1,11 +1,11 @@
-import Synchronization
-import Tandem
-import TandemPostgreSQL
-import TandemServer
+internal import Synchronization
+package import TandemPostgreSQL
+package import TandemSpace
+package import TandemSync
 
 /// The spaces of a PostgreSQL database, as a node serves them. Other nodes may serve the same ones.
-final class PostgreSQLSpaces: ServedSpaces {
-  let database: PostgreSQLDatabase
+package final class PostgreSQLSpaces: ServedSpaces {
+  package let database: PostgreSQLDatabase
   private let maxSpaceCount: Int
   private let limits: SyncLimits
   /// The spaces that were used, and when their names were looked up: all commits of one wait in the same queue.
@@ -16,17 +16,27 @@ final class PostgreSQLSpaces: ServedSpaces {
   /// The time after which a name is looked up again, because the space may have been renamed or deleted.
   private static let lookupInterval = Duration.seconds(2)
 
-  init(_ database: PostgreSQLDatabase, maxSpaceCount: Int, limits: SyncLimits) {
+  /// The spaces of a database.
+  ///
+  /// - Parameter maxSpaceCount: The number of spaces beyond which none is created.
+  package init(
+    _ database: PostgreSQLDatabase, maxSpaceCount: Int = SpaceDirectory.defaultSpaceCount,
+    limits: SyncLimits
+  ) {
     self.database = database
     self.maxSpaceCount = maxSpaceCount
     self.limits = limits
   }
 
-  func names() async throws -> [String] {
+  package func names() async throws -> [String] {
     try await PostgreSQLSpaceStore.names(database).filter { SpaceName.isValid($0) }
   }
 
-  func with<Result: Sendable>(
+  package func marks() async throws -> [String: String] {
+    try await PostgreSQLSpaceStore.marks(database)
+  }
+
+  package func with<Result: Sendable>(
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
   ) async throws -> Result {
     let store = try await store(name, creates: creates)
@@ -40,7 +50,7 @@ final class PostgreSQLSpaces: ServedSpaces {
     }
   }
 
-  func follow(
+  package func follow(
     _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
   ) async throws {
     try await body(try await store(name, creates: false))
@@ -76,5 +86,6 @@ final class PostgreSQLSpaces: ServedSpaces {
     }
   }
 
-  func close() async { await database.close() }
+  /// Ends the connections.
+  package func close() async { await database.close() }
 }

@@ -1,12 +1,12 @@
-import Synchronization
-import Tandem
-import TandemPostgreSQL
-import TandemServer
+internal import Synchronization
+package import TandemDigests
+package import TandemPostgreSQL
+internal import TandemSync
 
 /// The access tokens of a PostgreSQL database, which all servers of its spaces accept.
 ///
 /// Once there was a token, each request needs one, also after the last one was revoked.
-final class PostgreSQLTokens: ListedTokens {
+package final class PostgreSQLTokens: ListedTokens {
   private struct State {
     var version: Int64?
     /// The tokens, or the reason why they cannot be used: then no token is accepted.
@@ -18,13 +18,13 @@ final class PostgreSQLTokens: ListedTokens {
   /// The age beyond which tokens count no more, because the database does not answer.
   private static let maxAge = Duration.seconds(30)
 
-  let uses: TokenUses
+  package let uses: TokenUses
   private let database: PostgreSQLDatabase
   private let log: @Sendable (String) -> Void
   private let state = Mutex(State(list: .success(TokenList()), confirmedAt: .now))
 
   /// Reads the tokens, and follows their changes.
-  init(
+  package init(
     _ database: PostgreSQLDatabase, log: @escaping @Sendable (String) -> Void
   ) async throws {
     self.database = database
@@ -34,9 +34,9 @@ final class PostgreSQLTokens: ListedTokens {
     database.followTokens { [weak self] in self?.confirm($0) }
   }
 
-  var areRequired: Bool { state.withLock { $0.version ?? 0 > 0 } }
+  package var areRequired: Bool { state.withLock { $0.version ?? 0 > 0 } }
 
-  func list() throws -> TokenList {
+  package func list() throws -> TokenList {
     let (list, age) = state.withLock { ($0.list, $0.confirmedAt.duration(to: .now)) }
     guard age <= Self.maxAge else {
       throw SyncRequestError(
@@ -46,9 +46,9 @@ final class PostgreSQLTokens: ListedTokens {
     return try list.get()
   }
 
-  func reload() async throws { confirm(try await database.tokens()) }
+  package func reload() async throws { confirm(try await database.tokens()) }
 
-  func write(_ times: [SHA256Digest: Int]) async throws {
+  package func write(_ times: [SHA256Digest: Int]) async throws {
     try await database.noteTokenUses(times.map { ("\($0.key)", $0.value) })
   }
 
@@ -70,7 +70,7 @@ final class PostgreSQLTokens: ListedTokens {
 
 extension [StoredToken] {
   /// The tokens, or the reason why they cannot be used. A line is the place of a row in the order of the numbers.
-  var list: Result<TokenList, ServerError> {
+  package var list: Result<TokenList, ServerError> {
     let text = map { "\($0.hash) \($0.definition)\n" }.joined()
     do throws(ServerError) { return .success(try TokenList(text: text)) } catch {
       return .failure(error)

@@ -1,0 +1,184 @@
+package import TandemRecords
+internal import TandemSync
+
+/// The state of a webhook in the database of spaces, which all nodes share. One node at a time delivers.
+///
+/// The turn of a node is a lease by the clock of the database, and not a lock of its connection: a pooler would give the
+/// connection to others, and a node whose connection broke would go on. A node that has lost its turn cannot keep
+/// positions any more.
+package struct PostgreSQLWebhooks: Sendable {
+  /// The statements that make the tables, for those who may not give the server the right to. They are made when the
+  /// first server has a webhook.
+  package static let sql = """
+    CREATE TABLE IF NOT EXISTS tandem.webhook_turn (
+      id bigint PRIMARY KEY, node text NOT NULL, ends timestamptz NOT NULL);
+    CREATE TABLE IF NOT EXISTS tandem.webhook_position (
+      space text COLLATE "C" PRIMARY KEY, position text NOT NULL);
+    CREATE TABLE IF NOT EXISTS tandem.webhook_letter (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, space text NOT NULL, reason text NOT NULL,
+      time bigint NOT NULL, is_due bigint NOT NULL, body bytea NOT NULL);
+    """
+
+  private let database: PostgreSQLDatabase
+  private let node: String
+
+  /// Opens the state.
+  ///
+  /// - Parameter creates: True to make the tables if they are missing.
+  /// - Throws: ``PostgreSQLError``; ``TandemSync/SyncRequestError`` if the database does not answer.
+  package init(_ database: PostgreSQLDatabase, creates: Bool) async throws {
+    self.database = database
+    var generator = SystemRandomNumberGenerator()
+    node = SyncToken.random(using: &generator).description
+    try await database.refusing {
+      try await database.run { connection in
+        let table = PostgreSQLQuery("SELECT to_regclass('tandem.webhook_letter')::oid::bigint")
+        if case .integer? = try connection.exchange([table])[0].first?.first { return }
+        guard creates else {
+          throw PostgreSQLError(
+            .schema, "the database has no webhook: no server with --webhook has used it")
+        }
+        let statements = Self.sql.split(separator: ";").map { text in
+          PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
+        }
+        do throws(PostgreSQLError) {
+          for statement in statements where !statement.text.isEmpty {
+            try connection.exchange([statement])
+          }
+        } catch {
+          // Another node may have made them at the same time.
+          if !connection.isLost, case .integer? = try connection.exchange([table])[0].first?.first {
+            return
+          }
+          throw PostgreSQLError(
+            .schema,
+            "the tables of the webhook cannot be created: \(error.message). Let a user who may create them run the "
+              + "output of: tandem store sql")
+        }
+      }
+    }
+  }
+
+  private func rows(
+    _ text: String, _ parameters: [PostgreSQLParameter]
+  ) async throws -> [[FieldValue]] {
+    try await database.refusing {
+      try await database.run { try $0.exchange([PostgreSQLQuery(text, parameters)])[0] }
+    }
+  }
+
+  package func takeTurn(for time: Duration) async throws -> Bool {
+    let milliseconds =
+      time.components.seconds * 1_000
+      + time.components.attoseconds / 1_000_000_000_000_000
+    return try await !rows(
+      """
+      INSERT INTO tandem.webhook_turn AS turn
+        VALUES (1, $1::text, clock_timestamp() + $2::bigint * interval '1 millisecond')
+        ON CONFLICT (id) DO UPDATE SET node = excluded.node, ends = excluded.ends
+          WHERE turn.node = excluded.node OR turn.ends < clock_timestamp()
+        RETURNING id
+      """, [.value(.text(node)), .value(.integer(milliseconds))]
+    ).isEmpty
+  }
+
+  package func endTurn() async throws {
+    _ = try await rows(
+      "DELETE FROM tandem.webhook_turn WHERE node = $1", [.value(.text(node))])
+  }
+
+  package func positions() async throws -> [String: String]? {
+    let rows = try await rows("SELECT space, position FROM tandem.webhook_position", [])
+    // No space has an empty name.
+    guard rows.contains(where: { $0[0] == "" }) else { return nil }
+    return Dictionary(
+      rows.compactMap { row in
+        row[0].textValue.flatMap { space in row[1].textValue.map { (space, $0) } }
+      }
+    ) { first, _ in first }
+  }
+
+  package func begin(at positions: [String: String]) async throws {
+    let all = [("", "")] + positions.map { ($0.key, $0.value) }
+    _ = try await rows(
+      """
+      INSERT INTO tandem.webhook_position SELECT * FROM unnest($1::text[], $2::text[])
+        ON CONFLICT DO NOTHING
+      """, [.texts(all.map(\.0)), .texts(all.map(\.1))])
+  }
+
+  package func keep(
+    _ position: String, of space: String,
+    burying letter: (reason: String, time: Int, body: [UInt8])?
+  ) async throws -> Bool {
+    let turn = """
+      WITH turn AS (
+        SELECT id FROM tandem.webhook_turn WHERE node = $1::text AND ends > clock_timestamp() FOR SHARE)
+      """
+    let kept = """
+      INSERT INTO tandem.webhook_position SELECT $2::text, $3::text FROM turn
+        ON CONFLICT (space) DO UPDATE SET position = excluded.position RETURNING space
+      """
+    let parameters: [PostgreSQLParameter] = [
+      .value(.text(node)), .value(.text(space)), .value(.text(position)),
+    ]
+    guard let letter else {
+      return try await !rows("\(turn) \(kept)", parameters).isEmpty
+    }
+    return try await !rows(
+      """
+      \(turn), kept AS (\(kept))
+      INSERT INTO tandem.webhook_letter (space, reason, time, is_due, body)
+        SELECT $2::text, $4::text, $5::bigint, 0, $6::bytea FROM kept RETURNING id
+      """,
+      parameters + [
+        .value(.text(letter.reason)), .value(.integer(Int64(letter.time))),
+        .value(.blob(letter.body)),
+      ]
+    ).isEmpty
+  }
+
+  package func letterCount() async throws -> Int {
+    let rows = try await rows("SELECT count(*) FROM tandem.webhook_letter", [])
+    return rows.first?.first?.integerValue ?? 0
+  }
+
+  /// The rows of dead letters: id, space, reason, time, body, 1 if it is due.
+  package func letterRows(
+    dueOnly: Bool, after id: Int64, maxCount: Int
+  ) async throws -> [[FieldValue]] {
+    try await rows(
+      """
+      SELECT id, space, reason, time, body, is_due FROM tandem.webhook_letter
+        WHERE is_due + $1::bigint > 0 AND id > $2::bigint ORDER BY id LIMIT $3::bigint
+      """,
+      [
+        .value(.integer(dueOnly ? 0 : 1)), .value(.integer(id)), .value(.integer(Int64(maxCount))),
+      ])
+  }
+
+  package func retry(_ id: Int64?) async throws -> Int {
+    try await rows(
+      "UPDATE tandem.webhook_letter SET is_due = 1 WHERE $1::bigint IN (0, id) RETURNING id",
+      [.value(.integer(id ?? 0))]
+    ).count
+  }
+
+  package func settle(_ id: Int64, failure: String?) async throws {
+    if let failure {
+      _ = try await rows(
+        "UPDATE tandem.webhook_letter SET is_due = 0, reason = $2 WHERE id = $1",
+        [.value(.integer(id)), .value(.text(failure))])
+    } else {
+      _ = try await rows(
+        "DELETE FROM tandem.webhook_letter WHERE id = $1", [.value(.integer(id))])
+    }
+  }
+
+  package func discard(_ id: Int64?) async throws -> Int {
+    try await rows(
+      "DELETE FROM tandem.webhook_letter WHERE $1::bigint IN (0, id) RETURNING id",
+      [.value(.integer(id ?? 0))]
+    ).count
+  }
+}

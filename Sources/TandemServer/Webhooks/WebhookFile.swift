@@ -1,0 +1,147 @@
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The state of a webhook in a SQLite file beside the files of the spaces. The server of the directory is its only
+/// node; commands may use the file at the same time.
+package final class WebhookFile: WebhookStore {
+  private let database: Database
+
+  private static let schema = [
+    "CREATE TABLE IF NOT EXISTS position (space TEXT PRIMARY KEY, position TEXT NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS letter (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, space TEXT NOT NULL, reason TEXT NOT NULL,
+      time INTEGER NOT NULL, is_due INTEGER NOT NULL, body BLOB NOT NULL)
+    """,
+  ]
+
+  /// The file of a directory of spaces.
+  package static func path(in directory: String) -> String { "\(directory)/webhook.sqlite" }
+
+  /// Opens the file.
+  ///
+  /// - Parameter creates: False to open one that exists.
+  /// - Throws: ``TandemSQLite/DatabaseError``.
+  package init(path: String, creates: Bool) async throws {
+    let access: DatabaseConfiguration.Access = creates ? .readWriteCreate : .readWrite
+    database = try await Database.open(
+      path: path, configuration: DatabaseConfiguration(access: access, maxReaderCount: 1))
+    do {
+      try await database.write { transaction in
+        for statement in Self.schema { try transaction.connection.execute(statement) }
+      }
+    } catch {
+      await database.close()
+      throw error
+    }
+  }
+
+  /// Closes the file.
+  package func close() async { await database.close() }
+
+  private func write<Value: Sendable>(
+    _ body: @escaping @Sendable (DatabaseConnection) throws -> Value
+  ) async throws -> Value {
+    try await database.write { try body($0.connection) }
+  }
+
+  package func takeTurn(for time: Duration) -> Bool { true }
+
+  package func endTurn() {}
+
+  package func positions() async throws -> [String: String]? {
+    let rows = try await database.read {
+      try $0.connection.rows("SELECT space, position FROM position")
+    }
+    // No space has an empty name.
+    guard rows.contains(where: { $0[0] == "" }) else { return nil }
+    return Dictionary(
+      rows.compactMap { row in
+        row[0].textValue.flatMap { space in row[1].textValue.map { (space, $0) } }
+      }
+    ) { first, _ in first }
+  }
+
+  package func begin(at positions: [String: String]) async throws {
+    try await write { connection in
+      for (space, position) in [("", "")] + positions.map({ ($0.key, $0.value) }) {
+        try connection.run(
+          "INSERT OR IGNORE INTO position VALUES (?, ?)", [.text(space), .text(position)])
+      }
+    }
+  }
+
+  package func keep(
+    _ position: String, of space: String,
+    burying letter: (reason: String, time: Int, body: [UInt8])?
+  ) async throws -> Bool {
+    try await write { connection in
+      try connection.run(
+        "INSERT OR REPLACE INTO position VALUES (?, ?)", [.text(space), .text(position)])
+      guard let letter else { return true }
+      try connection.run(
+        "INSERT INTO letter (space, reason, time, is_due, body) VALUES (?, ?, ?, 0, ?)",
+        [
+          .text(space), .text(letter.reason), .integer(Int64(letter.time)), .blob(letter.body),
+        ])
+      return true
+    }
+  }
+
+  package func letterCount() async throws -> Int {
+    try await database.read { Int(try $0.connection.integer("SELECT count(*) FROM letter") ?? 0) }
+  }
+
+  package func letters(
+    dueOnly: Bool, after id: Int64, maxCount: Int
+  ) async throws -> [DeadLetter] {
+    try await database.read { transaction in
+      try transaction.connection.rows(
+        """
+        SELECT id, space, reason, time, body, is_due FROM letter
+          WHERE (is_due OR ?) AND id > ? ORDER BY id LIMIT ?
+        """, [.integer(dueOnly ? 0 : 1), .integer(id), .integer(Int64(maxCount))]
+      ).compactMap { DeadLetter($0) }
+    }
+  }
+
+  package func retry(_ id: Int64?) async throws -> Int {
+    try await write { connection in
+      try connection.run(
+        "UPDATE letter SET is_due = 1 WHERE ?1 IS NULL OR id = ?1",
+        [id.map { .integer($0) } ?? .null])
+      return connection.changeCount
+    }
+  }
+
+  package func settle(_ id: Int64, failure: String?) async throws {
+    try await write { connection in
+      if let failure {
+        try connection.run(
+          "UPDATE letter SET is_due = 0, reason = ? WHERE id = ?", [.text(failure), .integer(id)])
+      } else {
+        try connection.run("DELETE FROM letter WHERE id = ?", [.integer(id)])
+      }
+    }
+  }
+
+  package func discard(_ id: Int64?) async throws -> Int {
+    try await write { connection in
+      try connection.run(
+        "DELETE FROM letter WHERE ?1 IS NULL OR id = ?1", [id.map { .integer($0) } ?? .null])
+      return connection.changeCount
+    }
+  }
+}
+
+extension DeadLetter {
+  /// The letter of a row; `nil` if another program has changed it.
+  init?(_ row: [FieldValue]) {
+    guard row.count == 6, case .integer(let id) = row[0], let space = row[1].textValue,
+      let reason = row[2].textValue, let time = row[3].integerValue, case .blob(let body) = row[4],
+      let isDue = row[5].integerValue
+    else { return nil }
+    self.init(
+      id: id, space: space, reason: reason, time: time, body: body, isDue: isDue != 0)
+  }
+}

@@ -1,0 +1,354 @@
+import Synchronization
+import TandemDigests
+import TandemPostgreSQL
+import TandemRecords
+import TandemSpace
+import TandemSync
+import TestFolder
+import TestPostgreSQL
+import Testing
+
+@testable import TandemServer
+
+@Suite("Deliveries to a webhook", .timeLimit(.minutes(5))) struct WebhookDeliveryTests {
+  enum Store: CaseIterable { case directory, postgreSQL }
+
+  /// A delivery as the receiver got it.
+  private struct Delivery: Sendable {
+    let body: JSONValue
+    let request: Webhook.Request
+
+    init(_ request: Webhook.Request) throws {
+      self.request = request
+      body = try JSONValue(parsing: request.body)
+    }
+
+    private func field(_ name: String) -> JSONValue? {
+      if case .object(let fields) = body { fields[name] } else { nil }
+    }
+    var space: String? { if case .string(let text)? = field("space") { text } else { nil } }
+    var from: String? { if case .string(let text)? = field("from") { text } else { nil } }
+    var revision: String? { if case .string(let text)? = field("revision") { text } else { nil } }
+    /// The numbers of the records.
+    var ids: [Int] {
+      guard case .array(let changes)? = field("changes") else { return [] }
+      return changes.compactMap { change in
+        guard case .object(let fields) = change, case .array(let id)? = fields["id"],
+          case .number(let text)? = id.first
+        else { return nil }
+        return Int(text)
+      }
+    }
+  }
+
+  /// A program that gets deliveries, and answers with the next of some statuses, then with 200.
+  private final class Receiver: Sendable {
+    private struct State {
+      var deliveries: [Delivery] = []
+      var statuses: [Int] = []
+    }
+    private let state = Mutex(State())
+    private let arrivals: AsyncStream<Void>
+    private let arrival: AsyncStream<Void>.Continuation
+
+    init(_ statuses: [Int] = []) {
+      (arrivals, arrival) = AsyncStream.makeStream()
+      state.withLock { $0.statuses = statuses }
+    }
+
+    var all: [Delivery] { state.withLock { $0.deliveries } }
+
+    func answer(_ request: Webhook.Request) throws -> Int {
+      let delivery = try Delivery(request)
+      defer { arrival.yield() }
+      return state.withLock { state in
+        state.deliveries.append(delivery)
+        return state.statuses.isEmpty ? 200 : state.statuses.removeFirst()
+      }
+    }
+
+    /// Waits for so many deliveries in all.
+    func wait(for count: Int) async {
+      guard all.count < count else { return }
+      for await _ in arrivals where all.count >= count { return }
+    }
+  }
+
+  /// Spaces with a webhook.
+  private final class Place: Sendable {
+    let folder: TemporaryFolder
+    let spaces: any ServedSpaces
+    let store: any WebhookStore
+    private let replica = Mutex(TestReplica(seed: 7))
+    private let lines = EventLog()
+    private let database: PostgreSQLDatabase?
+
+    var log: [ServerEvent] { lines.all }
+
+    init(_ kind: Store, address: String? = nil) async throws {
+      folder = try TemporaryFolder()
+      switch kind {
+      case .directory:
+        let path = folder.path(of: "spaces")
+        spaces = try SpaceDirectory(path: path)
+        store = try await WebhookFile(path: WebhookFile.path(in: path), creates: true)
+        database = nil
+      case .postgreSQL:
+        let database = try await PostgreSQLDatabase.open(
+          address: try address ?? TestCluster.shared.get().makeDatabase(), creates: true,
+          maxConnectionCount: 4)
+        spaces = PostgreSQLSpaces(database, limits: SyncLimits())
+        store = try await PostgreSQLWebhooks(database, creates: true)
+        self.database = database
+      }
+    }
+
+    func delivery(
+      to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits()
+    ) -> WebhookDelivery {
+      var limits = limits
+      limits.backoff = SyncBackoff(first: .milliseconds(1), max: .milliseconds(1))
+      limits.pause = .milliseconds(20)
+      return WebhookDelivery(
+        Webhook(secret: secret, now: { 1_700_000_000.5 }), of: spaces, keptIn: store,
+        limits: limits, log: { [lines] in lines.add($0) },
+        sending: { try receiver.answer($0) })
+    }
+
+    func make(_ space: String) async throws {
+      _ = try await spaces.with(space, creates: true) { try await $0.declare([.t]) }
+    }
+
+    @discardableResult
+    func commit(_ ids: [Int], to space: String = "notes") async throws -> SpaceRevision {
+      let head = try await spaces.with(space) { try await $0.state().head }
+      let commit = replica.withLock { $0.commit(head, ids.map { insertion($0) }) }
+      let outcome = try await spaces.with(space) { try await $0.commit(commit) }
+      guard case .accepted(let revision, _) = outcome else { throw CancellationError() }
+      return revision
+    }
+
+    func close() async {
+      if let file = store as? WebhookFile { await file.close() }
+      await spaces.close()
+    }
+  }
+
+  /// Runs deliveries while `body` runs.
+  private func running(
+    _ delivery: WebhookDelivery, _ body: () async throws -> Void
+  ) async throws {
+    let run = Task { await delivery.run() }
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    run.cancel()
+    await run.value
+    try result.get()
+  }
+
+  /// Runs deliveries until nothing is left to deliver.
+  private func settle(_ delivery: WebhookDelivery, _ place: Place, _ space: String = "notes")
+    async throws
+  {
+    try await running(delivery) {
+      while true {
+        let head = try await place.spaces.with(space) { try await $0.state().head }
+        if try await place.store.positions()?[space] == "\(head)" { return }
+        await Task.yield()
+      }
+    }
+  }
+
+  @Test(
+    "Commits after the first start are delivered with their revisions, in order per space",
+    arguments: Store.allCases)
+  func order(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.make("notes")
+    let start = try await place.commit([1])
+    let receiver = Receiver()
+    let delivery = place.delivery(to: receiver)
+    var revision = start
+    try await running(delivery) {
+      // Once the deliveries have begun, only later commits come.
+      while try await place.store.positions() == nil { await Task.yield() }
+      for number in 2...6 {
+        let next = try await place.commit([number])
+        delivery.noteCommit(in: "notes")
+        await receiver.wait(for: number - 1)
+        let arrived = try #require(receiver.all.last)
+        #expect(arrived.space == "notes" && arrived.ids == [number])
+        #expect(arrived.from == "\(revision)" && arrived.revision == "\(next)")
+        revision = next
+      }
+      // A space that is new comes from its beginning, also without a note.
+      try await place.make("other")
+      let first = try await place.commit([9], to: "other")
+      await receiver.wait(for: 6)
+      let arrived = try #require(receiver.all.last)
+      #expect(arrived.space == "other" && arrived.ids == [9])
+      #expect(arrived.revision == "\(first)")
+    }
+    #expect(place.log.isEmpty)
+    await place.close()
+  }
+
+  @Test(
+    "A delivery is repeated until it is accepted, and later ones of its space wait",
+    arguments: Store.allCases)
+  func repeated(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    try await place.commit([1])
+    let receiver = Receiver([500, 503, 429, 408, 301])
+    try await settle(place.delivery(to: receiver), place)
+    try await place.commit([2])
+    try await settle(place.delivery(to: receiver), place)
+    #expect(receiver.all.map(\.ids) == [[1], [1], [1], [1], [1], [1], [2]])
+    #expect(try await place.store.letters(dueOnly: false, after: 0, maxCount: 9).isEmpty)
+    #expect(place.log.count == 1 && place.log[0].message.contains("status 500"))
+    await place.close()
+  }
+
+  @Test(
+    "A delivery that is refused, or failed too often, is a dead letter, and can be sent again",
+    arguments: Store.allCases)
+  func deadLetters(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    var limits = Webhook.Limits()
+    limits.maxAttemptCount = 3
+    let receiver = Receiver([400, 500, 500, 500])
+    for number in 1...3 {
+      try await place.commit([number])
+      try await settle(place.delivery(to: receiver, limits), place)
+    }
+    #expect(receiver.all.map(\.ids) == [[1], [2], [2], [2], [3]])
+    let letters = try await place.store.letters(dueOnly: false, after: 0, maxCount: 9)
+    #expect(letters.map(\.reason) == ["status 400", "status 500"])
+    #expect(letters.map(\.space) == ["notes", "notes"])
+    #expect(letters.map(\.body) == [receiver.all[0].request.body, receiver.all[1].request.body])
+    #expect(letters.allSatisfy { !$0.isDue && $0.time == 1_700_000_000 })
+    #expect(
+      try await place.store.letters(dueOnly: false, after: letters[0].id, maxCount: 9).map(\.id)
+        == [letters[1].id])
+    // Sent again once: one is accepted, the other one stays.
+    #expect(try await place.store.retry(letters[0].id) == 1)
+    #expect(try await place.store.retry(nil) == 2)
+    let other = Receiver([200, 404])
+    try await running(place.delivery(to: other, limits)) {
+      while !(try await place.store.letters(dueOnly: true, after: 0, maxCount: 9)).isEmpty {
+        await Task.yield()
+      }
+    }
+    #expect(other.all.map(\.ids) == [[1], [2]])
+    let rest = try await place.store.letters(dueOnly: false, after: 0, maxCount: 9)
+    #expect(rest.map(\.id) == [letters[1].id] && rest.map(\.reason) == ["status 404"])
+    #expect(try await place.store.discard(letters[0].id) == 0)
+    #expect(try await place.store.discard(letters[1].id) == 1)
+    #expect(try await place.store.discard(nil) == 0)
+    await place.close()
+  }
+
+  @Test(
+    "If there are as many dead letters as there may be, a space waits instead",
+    arguments: Store.allCases)
+  func fullOfLetters(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    var limits = Webhook.Limits()
+    limits.maxLetterCount = 1
+    let receiver = Receiver([400, 400, 400, 400])
+    for number in 1...2 {
+      try await place.commit([number])
+      try await settle(place.delivery(to: receiver, limits), place)
+    }
+    #expect(receiver.all.map(\.ids) == [[1], [2], [2], [2], [2]])
+    #expect(try await place.store.letterCount() == 1)
+    await place.close()
+  }
+
+  @Test(
+    "Deliveries that are cut off at any moment lose nothing, and keep the order",
+    arguments: Store.allCases)
+  func interrupted(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    let receiver = Receiver()
+    for number in 1...30 {
+      try await place.commit([number])
+      let run = Task { await place.delivery(to: receiver).run() }
+      for _ in 0..<number * 7 % 40 { await Task.yield() }
+      run.cancel()
+      await run.value
+    }
+    try await settle(place.delivery(to: receiver), place)
+    // Each delivery begins where an earlier one ended, or is a repetition.
+    var reached = 0
+    for delivery in receiver.all {
+      let ids = delivery.ids
+      #expect(ids == ids.sorted() && (ids.first ?? 1) <= reached + 1)
+      #expect(ids == Array((ids.first ?? 1)...(ids.last ?? 0)))
+      reached = max(reached, ids.last ?? 0)
+    }
+    #expect(reached == 30)
+    await place.close()
+  }
+
+  @Test("The signature is that of the time and the body under the secret")
+  func signature() async throws {
+    let place = try await Place(.directory)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    try await place.commit([1])
+    let (receiver, secret) = (Receiver(), Array("0123456789abcdef".utf8))
+    try await settle(place.delivery(to: receiver, secret: secret), place)
+    let request = try #require(receiver.all.first?.request)
+    let expected = SHA256Digest(of: Array("1700000000.".utf8) + request.body, key: secret)
+    #expect(
+      request.fields.first { $0.name == "Tandem-Signature" }?.value == "t=1700000000,v1=\(expected)"
+    )
+    let other = Receiver()
+    try await place.commit([2])
+    try await settle(place.delivery(to: other), place)
+    #expect(other.all.first?.request.fields.map(\.name) == ["Content-Type"])
+    await place.close()
+  }
+
+  @Test("Of two servers of a database, one delivers, and the other one when the first has ended")
+  func turns() async throws {
+    let address = try TestCluster.shared.get().makeDatabase()
+    let places = try await [
+      Place(.postgreSQL, address: address), Place(.postgreSQL, address: address),
+    ]
+    try await places[0].store.begin(at: [:])
+    try await places[0].make("notes")
+    #expect(try await places[0].store.takeTurn(for: .seconds(60)))
+    #expect(try await places[0].store.takeTurn(for: .seconds(60)))
+    #expect(try await !places[1].store.takeTurn(for: .seconds(60)))
+    let revision = try await places[0].commit([1])
+    let receivers = [Receiver(), Receiver()]
+    // The second one may not deliver, nor keep a position.
+    #expect(try await !places[1].store.keep("x", of: "notes", burying: nil))
+    #expect(try await !places[1].store.keep("x", of: "notes", burying: ("reason", 1, [1])))
+    #expect(try await places[0].store.positions() == [:])
+    let second = places[1].delivery(to: receivers[1])
+    let run = Task { await second.run() }
+    try await settle(places[0].delivery(to: receivers[0]), places[0])
+    // The first one has ended, and given its turn away.
+    try await places[0].commit([2])
+    await receivers[1].wait(for: 1)
+    run.cancel()
+    await run.value
+    #expect(receivers[0].all.map(\.ids) == [[1]] && receivers[1].all.map(\.ids) == [[2]])
+    #expect(receivers[1].all.first?.from == "\(revision)")
+    // A turn ends by itself, as that of a server that was killed.
+    #expect(try await places[0].store.takeTurn(for: .zero))
+    while try await !places[1].store.takeTurn(for: .seconds(60)) { await Task.yield() }
+    for place in places { await place.close() }
+  }
+}
