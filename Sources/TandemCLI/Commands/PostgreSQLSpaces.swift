@@ -6,7 +6,9 @@ import TandemServer
 /// The spaces of a PostgreSQL database, as a node serves them. Other nodes may serve the same ones.
 final class PostgreSQLSpaces: ServedSpaces {
   let database: PostgreSQLDatabase
+  private let memberships: PostgreSQLMembers
   private let maxSpaceCount: Int
+  private let maxCreatedCount: Int?
   private let limits: SyncLimits
   /// The spaces that were used, and when their names were looked up: all commits of one wait in the same queue.
   private let stores = Mutex<[String: Opened]>([:])
@@ -14,14 +16,46 @@ final class PostgreSQLSpaces: ServedSpaces {
   /// The time after which a name is looked up again, because the space may have been renamed or deleted.
   private static let lookupInterval = Duration.seconds(2)
 
-  init(_ database: PostgreSQLDatabase, maxSpaceCount: Int, limits: SyncLimits) {
+  init(
+    _ database: PostgreSQLDatabase, maxSpaceCount: Int, maxCreatedCount: Int? = nil,
+    limits: SyncLimits
+  ) {
     self.database = database
+    memberships = PostgreSQLMembers(database)
     self.maxSpaceCount = maxSpaceCount
+    self.maxCreatedCount = maxCreatedCount
     self.limits = limits
   }
 
   func names() async throws -> [String] {
     try await PostgreSQLSpaceStore.names(database).filter { SpaceName.isValid($0) }
+  }
+
+  var members: (any SpaceMemberships)? { memberships }
+
+  func create(_ name: String, owner: String) async throws -> Bool {
+    guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
+    if try await open(name, creates: false) != nil { return false }
+    try await checkCount()
+    return try await PostgreSQLSpaceStore.create(
+      database, name: name, owner: owner, maxCount: maxCreatedCount)
+  }
+
+  func successor(of name: String) async throws -> String? {
+    try await PostgreSQLSpaceStore.successor(of: name, database)
+  }
+
+  func rename(_ name: String, to newName: String) async throws -> Bool {
+    guard SpaceName.isValid(newName) else {
+      throw SyncRequestError(.malformed, "the name of a space matches \(SpaceName.pattern)")
+    }
+    defer { stores.withLock { $0[name] = nil } }
+    return try await store(name, creates: false).rename(to: newName)
+  }
+
+  func delete(_ name: String) async throws {
+    defer { stores.withLock { $0[name] = nil } }
+    try await store(name, creates: false).delete()
   }
 
   func with<Result: Sendable>(
@@ -50,14 +84,18 @@ final class PostgreSQLSpaces: ServedSpaces {
     guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
     if let store = try await open(name, creates: false) { return store }
     guard creates else { throw SyncRequestError.unknownSpace(name) }
-    guard try await names().count < maxSpaceCount else {
-      throw SyncRequestError(
-        .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
-    }
+    try await checkCount()
     guard let store = try await open(name, creates: true) else {
       throw SyncRequestError.unknownSpace(name)
     }
     return store
+  }
+
+  private func checkCount() async throws {
+    guard try await names().count < maxSpaceCount else {
+      throw SyncRequestError(
+        .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
+    }
   }
 
   private func open(_ name: String, creates: Bool) async throws -> PostgreSQLSpaceStore? {
