@@ -2,6 +2,7 @@
 
 usage: test-inspector.py TANDEM SCREENSHOTS
 """
+import http.server
 import json
 import pathlib
 import shutil
@@ -9,7 +10,10 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.error
+import urllib.request
 
 from playwright.sync_api import sync_playwright
 
@@ -42,7 +46,7 @@ def token(account, space, *rights):
 def serve(port):
     server = subprocess.Popen(
         [TANDEM, "serve", "--data", "spaces", "--tokens", "tokens", "--listen", f"127.0.0.1:{port}", "--json", "--inspect"],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True)
     line = server.stdout.readline()
     assert line, "the server did not start"
     return server, json.loads(line)["url"]
@@ -142,6 +146,134 @@ def check_failure():
     assert not page.locator("main").is_visible()
 
 
+def log_lines():
+    return (folder / "log").read_text()
+
+
+def check_administration():
+    """An administrator makes and revokes tokens, changes members, forgets, renames and deletes; the log has each action."""
+    assert not page.locator(".administration").first.is_visible(), "who inspects sees no controls"
+    page.locator(".leave").click()
+    page.locator(".token").wait_for()
+    enter(of_admin)
+    until("the controls", lambda: page.locator(".tokens-card").is_visible() and page.locator(".members-card").is_visible())
+    until("the tokens", lambda: "admin" in [row[1] for row in cells(".tokens")])
+    assert text(".age").startswith("Refreshed")
+
+    form = page.locator(".make-token")
+    form.locator("[name=account]").fill("dora")
+    form.locator("[name=create]").fill("dora-*")
+    form.locator("[name=note]").fill("Dora's phone")
+    form.locator("[name=expires]").fill("2099-01-31")
+    form.locator("button").click()
+    until("the secret", lambda: text(".secret").startswith("tandem_"))
+    secret = text(".secret")
+    assert page.locator(".made").is_visible()
+    assert spaces_of(secret) == []
+    page.screenshot(path=SCREENSHOTS / "inspector-administration.png", full_page=True)
+    page.locator(".hide-secret").click()
+    assert secret not in page.content() and not page.locator(".made").is_visible()
+    until("the token of dora", lambda: ["doraDora's phone", "read as a membermay create dora-*"]
+          in [row[1:3] for row in cells(".tokens")])
+
+    members = page.locator(".add-member")
+    members.locator("[name=account]").fill("dora")
+    members.locator("[name=role]").select_option("writer")
+    members.locator("button").click()
+    until("the member", lambda: [row[0] for row in cells(".members")] == ["dora"])
+    assert spaces_of(secret) == [{"name": "notes", "access": "write"}]
+    page.locator(".members select").select_option("reader")
+    until("the role", lambda: tandem("member", "notes", "list", "--data", "spaces") == "dora reader\n")
+    page.locator(".members button").click()
+    assert text(".members button") == "Remove: sure?" and len(cells(".members")) == 1
+    page.locator(".members button").click()
+    until("no member", lambda: cells(".members") == [])
+    assert spaces_of(secret) == []
+
+    page.locator(".token-search input").fill("dor")
+    until("one token", lambda: [row[1][:4] for row in cells(".tokens")] == ["dora"])
+    page.locator(".tokens button").click()
+    page.locator(".tokens button").click()
+    until("no token", lambda: cells(".tokens") == [])
+    assert spaces_of(secret) == 401
+    page.locator(".token-search input").fill("")
+
+    page.locator(".forget [name=keep]").fill("1")
+    page.locator(".forget button").click()
+    until("a shorter history", lambda: "since version" in text(".horizon"))
+    for wrong, problem in [("photo", True), ("notes", False)]:
+        page.locator(".rename [name=name]").fill("todo")
+        page.locator(".rename [name=confirm]").fill(wrong)
+        page.locator(".rename button").click()
+        until("the answer", lambda: page.locator(".space-card .problem").is_visible() == problem
+              and page.locator(".rename button").is_enabled())
+    until("the new name", lambda: text("#space-title") == "todo")
+    refused = subprocess.run([TANDEM, "sync", "a.db"], cwd=folder, capture_output=True, text=True)
+    assert refused.returncode == 1 and "is called todo now" in refused.stderr, refused.stderr
+    page.locator(".delete [name=confirm]").fill("tod")
+    page.locator(".delete button").click()
+    until("a refusal", lambda: page.locator(".space-card .problem").is_visible())
+    assert (folder / "spaces/todo.space").exists()
+    page.locator(".delete [name=confirm]").fill("todo")
+    page.locator(".delete button").click()
+    until("one space less", lambda: page.locator(".spaces li").all_text_contents() == ["photos0"])
+    assert not (folder / "spaces/todo.space").exists()
+    lines = [line for line in log_lines().splitlines() if "account=admin" in line]
+    for part in ["created the access token", "made dora writer", "made dora reader", "removed the member dora",
+                 "revoked the access token", "forgot the commits", "renamed the space to todo", "deleted the space"]:
+        assert sum(part in line for line in lines) == 1, part
+    assert secret not in log_lines() and of_admin not in log_lines() and "phone" not in log_lines()
+
+
+def spaces_of(secret):
+    """The list of the spaces of a token, or the status of a refusal."""
+    request = urllib.request.Request(f"{url}/v1/spaces", headers={"Authorization": f"Bearer {secret}"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["spaces"]
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def check_forged(browser):
+    """A page of another server, in the same browser, can do nothing with the page's token."""
+    script = """
+      const action = JSON.stringify({ action: "delete", space: "photos", confirm: "photos" });
+      const send = async (address, options) => {
+        try { return (await fetch(address, { method: "POST", credentials: "include", body: action, ...options })).type; }
+        catch (error) { return "blocked"; }
+      };
+      Promise.all([
+        send("URL/inspect/action", { headers: { "Content-Type": "application/json" } }),
+        send("URL/inspect/action", { mode: "no-cors" }),
+        send("URL/inspect/action", { headers: { Authorization: "Bearer x", "Content-Type": "application/json" } }),
+      ]).then(results => { document.title = results.join(" "); });
+    """.replace("URL", url)
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            frame = f'<iframe src="{url}/inspect"></iframe>'
+            self.wfile.write(f"<!doctype html><title>wait</title>{frame}<script>{script}</script>".encode())
+
+        def log_message(self, *_):
+            pass
+
+    other = http.server.HTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    view = page.context.new_page()
+    view.goto(f"http://127.0.0.1:{other.server_port}/")
+    until("the forged requests", lambda: view.title() not in ("wait", ""))
+    assert view.title() == "blocked opaque blocked", view.title()
+    assert (folder / "spaces/photos.space").exists()
+    # The frame has no document of the page.
+    assert all("Access token" not in (frame.content() or "") for frame in view.frames[1:])
+    view.close()
+    other.shutdown()
+
+
 def screenshot(browser):
     for name, width, height in [("desktop", 1280, 900), ("phone", 390, 844)]:
         for scheme in ("light", "dark"):
@@ -167,6 +299,8 @@ def watch(view):
 start = time.monotonic()
 errors = []
 SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+log = (folder / "log").open("a")
+of_admin = token("admin", "*", "--admin")
 of_notes, of_all = token("notes", "notes", "--inspect"), token("all", "*", "--inspect")
 server, url = serve(0)
 try:
@@ -186,6 +320,12 @@ try:
         for check in (check_token, check_space, check_following, check_search):
             check()
         screenshot(browser)
+        check_administration()
+        check_forged(browser)
+        page.locator(".leave").click()
+        page.locator(".token").wait_for()
+        enter(of_all)
+        until("the view of who inspects", lambda: text(".age").startswith("Read only"))
         check_failure()
         assert not errors, errors
         browser.close()

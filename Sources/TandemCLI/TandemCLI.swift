@@ -23,7 +23,8 @@ struct TandemCLI {
       (
         "Run a server and look after spaces",
         [
-          ServeCommand.self, TokenCommand.self, SpaceCommand.self, LogCommand.self,
+          ServeCommand.self, TokenCommand.self, MemberCommand.self, SpaceCommand.self,
+          LogCommand.self,
           ForgetCommand.self, StoreCommand.self, BackupCommand.self, RestoreCommand.self,
           WebhookCommand.self,
         ]

@@ -8,18 +8,25 @@ internal import TandemSpace
 /// hold long values, so that claims are found by the hash of their values.
 package enum PostgreSQLSchema {
   /// The version of the tables.
-  static let format: Int64 = 2
+  static let format: Int64 = 3
 
   /// The statements that make the tables, for those who may not give the server the right to.
   package static let sql = """
     CREATE SCHEMA tandem;
-    CREATE TABLE tandem.meta (format bigint NOT NULL, tokens bigint NOT NULL DEFAULT 0);
+    CREATE TABLE tandem.meta (format bigint NOT NULL, tokens bigint NOT NULL DEFAULT 0,
+      members bigint NOT NULL DEFAULT 0);
     INSERT INTO tandem.meta (format) VALUES (\(format));
     CREATE TABLE tandem.token (
       hash text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY,
       definition text NOT NULL, used bigint);
     CREATE TABLE tandem.name (
-      name text COLLATE "C" PRIMARY KEY, space bigint GENERATED ALWAYS AS IDENTITY, former text);
+      name text COLLATE "C" PRIMARY KEY, space bigint UNIQUE GENERATED ALWAYS AS IDENTITY,
+      former text, creator text COLLATE "C");
+    CREATE INDEX name_creator ON tandem.name (creator) WHERE creator IS NOT NULL;
+    CREATE TABLE tandem.member (
+      space bigint NOT NULL, account text COLLATE "C" NOT NULL, role text, change bigint NOT NULL,
+      PRIMARY KEY (space, account));
+    CREATE INDEX member_change ON tandem.member (change);
     CREATE TABLE tandem.space (
       id bigint PRIMARY KEY, epoch text NOT NULL, head bigint NOT NULL, horizon bigint NOT NULL,
       tables text NOT NULL) WITH (fillfactor = 50);

@@ -54,11 +54,51 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   }
 
   private static func create(_ name: String, _ connection: PostgreSQLConnection) throws -> Int64? {
-    _ = try create(name, connection) { space in
+    _ = try create(name, connection, members: []) { space in
       var generator = SystemRandomNumberGenerator()
-      try space.create(using: &generator)
+      _ = try space.create(using: &generator)
     }
     return try number(of: name, connection)
+  }
+
+  /// Creates a space with a new history, and makes an account its owner.
+  ///
+  /// - Parameter maxCount: The number of spaces that the account may have created.
+  /// - Returns: False if there is a space of this name.
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `unknownSpace` if it was deleted or renamed, and `overQuota` if
+  ///   the account has created as many as it may.
+  package static func create(
+    _ database: PostgreSQLDatabase, name: String, owner: String, maxCount: Int? = nil
+  ) async throws -> Bool {
+    try await database.refusing {
+      try await database.run { connection in
+        guard try number(of: name, connection) == nil else { return false }
+        let created: Void? = try create(
+          name, connection, members: [SpaceMember(account: owner, role: .owner)],
+          creator: (owner, maxCount)
+        ) { space in
+          var generator = SystemRandomNumberGenerator()
+          _ = try space.create(using: &generator)
+        }
+        return created != nil
+      }
+    }
+  }
+
+  /// The name that a space was given when it was renamed; `nil` if none was.
+  package static func successor(
+    of name: String, _ database: PostgreSQLDatabase
+  ) async throws -> String? {
+    try await database.refusing {
+      try await database.run { connection in
+        let query = PostgreSQLQuery(
+          "SELECT former FROM tandem.name WHERE name = $1", [.value(.text(name))])
+        guard let text = try connection.exchange([query])[0].first?.first?.textValue,
+          case .renamed(let successor) = FormerSpace(text: text)
+        else { return nil }
+        return successor
+      }
+    }
   }
 
   /// Creates a space with the rows that `body` inserts, in one transaction.
@@ -68,6 +108,7 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   ///   there.
   private static func create<Value>(
     _ name: String, _ connection: PostgreSQLConnection, replacing former: SpacePosition? = nil,
+    members: [SpaceMember], creator: (account: String, maxCount: Int?)? = nil,
     _ body: (SpaceTables) throws -> Value
   ) throws -> Value? {
     do {
@@ -86,6 +127,10 @@ package final class PostgreSQLSpaceStore: SpaceStore {
         let rows = PostgreSQLSpaceConnection(continuing: connection, space: space, place: name)
         if try created != nil || former.map({ try replace(rows, $0) }) == true {
           let value = try body(SpaceTables(rows))
+          if created == nil || !members.isEmpty {
+            try rows.writeUnseen(PostgreSQLQuery.replaceMembers(members, in: space))
+          }
+          if let creator { try note(creator, of: name, rows) }
           try rows.commit()
           return value
         }
@@ -95,6 +140,23 @@ package final class PostgreSQLSpaceStore: SpaceStore {
     } catch {
       if !connection.isLost { _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")]) }
       throw error
+    }
+  }
+
+  /// Notes who created a space, while nobody else changes members.
+  private static func note(
+    _ creator: (account: String, maxCount: Int?), of name: String,
+    _ rows: PostgreSQLSpaceConnection
+  ) throws {
+    let parameters = [name, creator.account].map { PostgreSQLParameter.value(.text($0)) }
+    try rows.writeUnseen([
+      PostgreSQLQuery("UPDATE tandem.name SET creator = $2 WHERE name = $1", parameters)
+    ])
+    let count = PostgreSQLQuery(
+      "SELECT count(*) FROM tandem.name WHERE creator = $1 AND former IS NULL", [parameters[1]])
+    let found = try rows.exchange([count])[0].first?.first?.integerValue ?? 0
+    if let maxCount = creator.maxCount, found > maxCount {
+      throw SyncRequestError.tooManySpaces(maxCount)
     }
   }
 
@@ -112,14 +174,18 @@ package final class PostgreSQLSpaceStore: SpaceStore {
 
   /// Creates a space with the rows that `body` inserts (``TandemSpace/SpaceTables/move(to:progress:)``).
   ///
-  /// - Parameter position: That of the space that is moved here.
+  /// - Parameters:
+  ///   - position: That of the space that is moved here.
+  ///   - members: Its members.
   /// - Returns: `nil` if there is a space of this name already, other than an earlier state that was moved from here.
   package static func receive<Value: Sendable>(
     _ database: PostgreSQLDatabase, name: String, _ position: SpacePosition,
-    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+    members: [SpaceMember], _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value? {
     try await database.refusing {
-      try await database.run { try create(name, $0, replacing: position, body) }
+      try await database.run {
+        try create(name, $0, replacing: position, members: members, body)
+      }
     }
   }
 
@@ -172,7 +238,7 @@ extension PostgreSQLSpaceStore {
   /// - Returns: False if there is a space of that name.
   package func rename(to newName: String) async throws -> Bool {
     let names = [name, newName].map { PostgreSQLParameter.value(.text($0)) }
-    return try await administer { rows in
+    return try await administer { [space] rows in
       let answers = try rows.exchange([
         PostgreSQLQuery(
           "DELETE FROM tandem.name WHERE name = $1 AND former IS NOT NULL", [names[1]]),
@@ -183,6 +249,7 @@ extension PostgreSQLSpaceStore {
         PostgreSQLQuery("UPDATE tandem.name SET name = $2 WHERE name = $1", names),
         PostgreSQLQuery("INSERT INTO tandem.name (name, former) VALUES ($1, $2)", names),
       ])
+      try rows.writeUnseen(PostgreSQLQuery.noteName(of: space))
       return true
     }
   }
@@ -190,12 +257,13 @@ extension PostgreSQLSpaceStore {
   /// Deletes the space with all that it has. Servers that are running notice it within seconds.
   package func delete() async throws {
     let name = PostgreSQLParameter.value(.text(name))
-    try await administer { rows in
+    try await administer { [space] rows in
       try rows.deleteAll()
       let mark = PostgreSQLParameter.value(.text(FormerSpace.deleted.text))
       try rows.writeUnseen([
         PostgreSQLQuery("UPDATE tandem.name SET former = $2 WHERE name = $1", [name, mark])
       ])
+      try rows.writeUnseen(PostgreSQLQuery.replaceMembers([], in: space))
     }
   }
 

@@ -276,7 +276,7 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
     try cluster.run(PostgreSQLSchema.sql, at: address)
     await (try PostgreSQLDatabase.open(address: address, creates: true)).close()
     // An earlier and a newer version.
-    for format in [1, 3] {
+    for format in [2, 4] {
       try cluster.run("UPDATE tandem.meta SET format = \(format)", at: address)
       #expect(await code(address, creates: true) == .schema)
     }

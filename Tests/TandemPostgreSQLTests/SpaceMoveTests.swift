@@ -39,7 +39,9 @@ struct SpaceMoveTests {
     _ file: String, to database: PostgreSQLDatabase, named name: String
   ) async throws -> MovedSpace? {
     let position = try #require(try await SQLiteSpaceStore.read(path: file) { try $0.position() })
-    return try await PostgreSQLSpaceStore.receive(database, name: name, position) { target in
+    return try await PostgreSQLSpaceStore.receive(
+      database, name: name, position, members: []
+    ) { target in
       try SQLiteSpaceStore.withFile(file, creates: false) { try $0.move(to: target) }
     }
   }
@@ -133,7 +135,9 @@ struct SpaceMoveTests {
     await store.close()
     let position = try #require(try await SQLiteSpaceStore.read(path: file) { try $0.position() })
     await #expect(throws: CancellationError.self) {
-      _ = try await PostgreSQLSpaceStore.receive(database, name: "a", position) { target in
+      _ = try await PostgreSQLSpaceStore.receive(
+        database, name: "a", position, members: []
+      ) { target in
         _ = try SQLiteSpaceStore.withFile(file, creates: false) { try $0.move(to: target) }
         throw CancellationError()
       }

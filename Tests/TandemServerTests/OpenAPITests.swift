@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemServer
+import TandemSpace
 import TandemSync
 import Testing
 
@@ -13,7 +14,9 @@ import Testing
       return "\(name) \(operation.route) \(parameters.map { $0["name"]?.text ?? "" }) \(isOpen)"
     }
     let actual = SyncRoute.allCases.map { route in
-      let parameters = (route.hasSpace ? ["space"] : []) + route.parameters.map(\.rawValue)
+      let parameters =
+        (route.hasSpace ? ["space"] : []) + (route.hasAccount ? ["account"] : [])
+        + route.parameters.map(\.rawValue)
       return "\(route.rawValue) \(route.method) \(route.template) \(parameters) \(route.isOpen)"
     }
     #expect(described.sorted() == actual.sorted())
@@ -47,6 +50,7 @@ import Testing
       .of("r", "ann", .read, ["notes"]), .of("w", "bob", .write, ["*"]),
     ])
     let head = try await test.makeSpace("notes")
+    try test.add("bob", .owner, to: "notes")
     var described: [String: Set<Int>] = [:]
     for (route, operation) in try await operations() {
       let statuses = try #require(operation["responses"]).fields.keys
@@ -54,7 +58,8 @@ import Testing
     }
     var seen: Set<String> = []
     let bodies = [
-      "", "[]", "{}", "[{\"name\":\"t\",\"key\":[\"x\"],\"columns\":[],\"granularity\":\"field\"}]",
+      "", "[]", "{}", "{\"role\":\"reader\"}",
+      "[{\"name\":\"t\",\"key\":[\"x\"],\"columns\":[],\"granularity\":\"field\"}]",
     ]
     var replica = TestReplica(seed: 1)
     let commits = [
@@ -69,6 +74,7 @@ import Testing
           for (query, body) in queries.flatMap({ query in (bodies + commits).map { (query, $0) } })
           {
             let path = route.template.replacing("{space}", with: space)
+              .replacing("{account}", with: "bob")
             for type in ["application/json", "text/plain"] {
               let answer = await test.answer(
                 route.method, path + query, secret: secret, body: Array(body.utf8),

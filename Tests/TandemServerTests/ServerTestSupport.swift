@@ -22,13 +22,13 @@ final class TestService: Sendable {
   /// - Parameter tokens: The lines of the token file; `nil` for a service without access tokens.
   init(
     tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits(),
-    maxOpenCount: Int = 8, maxSpaceCount: Int = 10,
+    maxOpenCount: Int = 8, maxSpaceCount: Int = 10, maxCreatedCount: Int? = nil,
     now: @escaping @Sendable () -> Double = WallClock.seconds
   ) throws {
     folder = try TemporaryFolder()
     spaces = try SpaceDirectory(
       path: folder.path(of: "spaces"), maxOpenCount: maxOpenCount, maxSpaceCount: maxSpaceCount,
-      limits: limits.messages, metrics: metrics)
+      maxCreatedCount: maxCreatedCount, limits: limits.messages, metrics: metrics)
     var file: TokenFile?
     if let tokens {
       try folder.write(Self.text(tokens), to: "tokens")
@@ -55,7 +55,7 @@ final class TestService: Sendable {
     var all = fields
     if !all.contains(where: { $0.name == "Host" }) { all.append(("Host", "127.0.0.1:7420")) }
     if let secret { all.append(("Authorization", "Bearer \(secret)")) }
-    if method == "POST", !all.contains(where: { $0.name == "Content-Type" }) {
+    if ["POST", "PUT"].contains(method), !all.contains(where: { $0.name == "Content-Type" }) {
       all.append(("Content-Type", "application/json"))
     }
     let head = ServedRequestHead(method: method, target: target, fields: all, address: address)
@@ -88,11 +88,13 @@ extension SpaceTable {
 extension AccessToken {
   /// The token of a secret.
   static func of(
-    _ secret: String, _ account: String, _ access: AccessToken.Access, _ spaces: [String]
+    _ secret: String, _ account: String, _ access: AccessToken.Access, _ spaces: [String],
+    creates: [String] = []
   ) -> AccessToken {
     AccessToken(
       hash: SHA256Digest(of: secret.utf8), account: account, access: access,
-      scope: AccessToken.scope(spaces)!)
+      scope: AccessToken.scope(spaces) ?? .spaces([]),
+      creates: AccessToken.scope(creates) ?? .spaces([]))
   }
 }
 

@@ -91,6 +91,30 @@ import Testing
       read.definition == "ann read notes expires=\(utc) # Ann's phone # 2" && list.faults.isEmpty)
   }
 
+  @Test("The spaces that an account may create, and a token without spaces, are read and written")
+  func creation() throws {
+    for (text, spaces, creates, isCreated) in [
+      ("ann read - create=lists-*", [], ["lists-*"], [true, false]),
+      ("ann write notes create=lists-1,x-*", ["notes"], ["lists-1", "x-*"], [true, false]),
+      ("ann read - create=*", [], ["*"], [true, true]), ("ann read -", [], [], [false, false]),
+      ("ann inspect * create=*", ["*"], ["*"], [false, false]),
+    ] {
+      let line = "\(token.hash) \(text) expires=2027-01-01T00:00:00Z # phone"
+      let list = try TokenList(text: line)
+      let read = try #require(list.tokens.first)
+      #expect(read.scope.names == spaces && read.creates.names == creates)
+      #expect(["lists-1", "notes"].map { read.mayCreate($0) } == isCreated)
+      #expect(self.line(read) == line && list.text == line + "\n")
+    }
+    for text in [
+      "read - create=", "read - create=a*b", "read - create=*,a", "read -,a", "read a,-",
+    ] {
+      #expect(throws: ServerError.self) { try TokenList(text: "\(token.hash) ann \(text)") }
+    }
+    let late = "\(token.hash) ann read - expires=2027-01-01 create=a"
+    #expect(throws: ServerError.self) { try TokenList(text: late) }
+  }
+
   @Test("A space may end with a star, which stands for all names that begin so")
   func patterns() throws {
     let token = try #require(

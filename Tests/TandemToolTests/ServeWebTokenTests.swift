@@ -49,7 +49,7 @@ import Testing
   private func claims(expiresIn seconds: Int, audience: String = "tandem") -> String {
     let end = Int(Date().timeIntervalSince1970) + seconds
     return #"{"iss":"https://id.example/","aud":"\#(audience)","sub":"auth0|ada","exp":\#(end),"#
-      + #""tandem":{"read":"shared","write":["notes-*"]}}"#
+      + #""tandem":{"read":"shared","write":["notes-*"],"create":"lists-*"}}"#
   }
 
   private static let tables =
@@ -84,6 +84,12 @@ import Testing
     #expect(try await status("shared", token) == 200)
     #expect(try await status("notes-ada", String(own.output.dropLast())) == 404)
     #expect(try await status("other", token) == 404)
+    // The account, not the token, owns what it creates.
+    #expect(try await status("lists-1", token, isDeclaration: true) == 200)
+    #expect(try await status("other", token, isDeclaration: true) == 404)
+    let later = try await provider.token(claims(expiresIn: 400))
+    let members = try await answer("\(url)/v1/spaces/lists-1/members", secret: later)
+    #expect(members.text == #"{"members":[{"account":"auth0|ada","role":"owner"}]}"#)
     let expired = try await answer(
       "\(url)/v1/spaces/notes-ada", secret: provider.token(claims(expiresIn: -61)))
     #expect(expired.status == 401)

@@ -152,7 +152,7 @@ enum BackupCommand: Command {
         bar.update(number, of: names.count, unit: "spaces")
         let copy = "\(hidden)/\(name).space"
         do {
-          try SpaceSnapshot.make(of: spaces.file(of: name), at: copy)
+          try SpaceSnapshot.make(of: name, in: spaces, at: copy)
           try await SpaceSnapshot.check(copy)
         } catch let error as DatabaseError where error.code.primary == .full {
           throw error

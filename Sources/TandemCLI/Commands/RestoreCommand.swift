@@ -82,6 +82,8 @@ enum RestoreCommand: Command {
       let hidden = SpaceBackup.hiddenPath(beside: spaces.file(of: name))
       do {
         try SpaceSnapshot.copy(copies.file(of: name), to: hidden)
+        try spaces.memberFile.replace(
+          MemberFile.takeMembers(fromCopy: hidden), of: name)
         guard link(hidden, spaces.file(of: name)) == 0 else {
           throw FileError(path: spaces.file(of: name), action: "restored", code: errno)
         }

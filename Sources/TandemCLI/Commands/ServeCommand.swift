@@ -66,6 +66,7 @@ enum ServeCommand: Command {
         Serve a page for operators, URL/inspect: spaces, replicas,
         commits, conflicts, metrics; no fields of records. With
         --tokens it needs a token of: tandem token create --inspect
+        or, to change members, tokens and names, --admin
         """)
     static let log = ValueOption<ServerLog.Form>(
       "log", "FORM",
@@ -144,6 +145,12 @@ enum ServeCommand: Command {
     static let maxSpaces = ValueOption(
       "max-spaces", in: 1...10_000_000,
       help: "The number of spaces beyond which none is created\n(default: 10000).")
+    static let maxAccountSpaces = ValueOption(
+      "max-account-spaces", in: 1...10_000_000,
+      help: """
+        The number of spaces that an account may create by its right
+        to (default: any number).
+        """)
     static let maxSpaceRecords = ValueOption(
       "max-space-records", in: 1...Int.max,
       help: """
@@ -216,7 +223,8 @@ enum ServeCommand: Command {
       Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
       Option.maxTokenSpaces, Option.rate, Option.maxFailures, Option.banTime,
       Option.trustedProxies, Option.maxBodies, Option.maxAnswers, Option.maxSpaces,
-      Option.maxSpaceRecords, Option.maxSpaceBytes, Option.maxOpenSpaces, Option.idleTime,
+      Option.maxAccountSpaces, Option.maxSpaceRecords, Option.maxSpaceBytes, Option.maxOpenSpaces,
+      Option.idleTime,
       Option.heartbeat,
     ],
     examples: [
@@ -290,7 +298,9 @@ enum ServeCommand: Command {
       signal.yield(.reload)
     }
     defer { interruption.end() }
-    let responder: any HTTPResponder = arguments[Option.inspect] ? Inspector(service) : service
+    let responder: any HTTPResponder =
+      arguments[Option.inspect]
+      ? Inspector(service, tokens: tokenPlace(arguments, spaces)) : service
     let server = try HTTPServer(
       socket, identity: identity, limits: serverLimits(arguments),
       proxies: arguments[Option.trustedProxies] ?? ProxyNetworks(), metrics: metrics,
@@ -351,7 +361,8 @@ enum ServeCommand: Command {
       let spaces = try SpaceDirectory(
         path: arguments[Option.data] ?? defaultDirectory,
         maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
-        maxSpaceCount: maxSpaceCount, limits: limits, metrics: metrics)
+        maxSpaceCount: maxSpaceCount, maxCreatedCount: arguments[Option.maxAccountSpaces],
+        limits: limits, metrics: metrics)
       return (spaces, { await spaces.close() })
     }
     let database = try await PostgreSQLDatabase.open(
@@ -360,7 +371,9 @@ enum ServeCommand: Command {
       maxConnectionCount: arguments[Option.maxStoreConnections]
         ?? PostgreSQLDatabase.defaultConnectionCount
     ) { log(ServerEvent(.warning, $0)) }
-    let spaces = PostgreSQLSpaces(database, maxSpaceCount: maxSpaceCount, limits: limits)
+    let spaces = PostgreSQLSpaces(
+      database, maxSpaceCount: maxSpaceCount, maxCreatedCount: arguments[Option.maxAccountSpaces],
+      limits: limits)
     return (spaces, { await spaces.close() })
   }
 
@@ -384,6 +397,14 @@ enum ServeCommand: Command {
       try PostgreSQLDatabase.check(address: address, allowsPassword: arguments.isSecret(option))
     }
     return address
+  }
+
+  /// The access tokens that an administrator may change.
+  private static func tokenPlace(
+    _ arguments: ParsedArguments, _ spaces: any ServedSpaces
+  ) -> (any TokenPlace)? {
+    if let path = arguments[Option.tokens] { return TokenFilePlace(name: path) }
+    return (spaces as? PostgreSQLSpaces).map { TokenStorePlace(database: $0.database) }
   }
 
   private enum Signal {

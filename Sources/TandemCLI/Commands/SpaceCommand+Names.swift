@@ -29,22 +29,7 @@ extension SpaceCommand {
     switch try place(arguments) {
     case .files(let data):
       try await withLock(data, name) { spaces in
-        guard !spaces.contains(newName) else { throw taken }
-        // The newest commits are in files beside it until it is closed.
-        try SQLiteSpaceStore.withFile(spaces.file(of: name), creates: false) { _ in }
-        for suffix in ["-wal", "-journal"] {
-          let path = spaces.file(of: name) + suffix
-          guard access(path, F_OK) != 0 else {
-            throw FileError(
-              path: path, action: "renamed", reason: "another program uses the space; stop it")
-          }
-        }
-        try note(.renamed(newName), of: name, in: spaces)
-        guard systemRename(spaces.file(of: name), spaces.file(of: newName)) == 0 else {
-          throw FileError(path: spaces.file(of: name), action: "renamed", code: errno)
-        }
-        unlink(spaces.formerPath(of: newName))
-        try AtomicFile.synchronize(data)
+        guard try await spaces.rename(name, to: newName) else { throw taken }
       }
     case .database(let address):
       try await withStore(address, name) { store in
@@ -60,16 +45,7 @@ extension SpaceCommand {
     let name = try confirmed("delete", arguments)
     switch try place(arguments) {
     case .files(let data):
-      try await withLock(data, name) { spaces in
-        try note(.deleted, of: name, in: spaces)
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-          let path = spaces.file(of: name) + suffix
-          guard unlink(path) == 0 || errno == ENOENT else {
-            throw FileError(path: path, action: "deleted", code: errno)
-          }
-        }
-        try AtomicFile.synchronize(data)
-      }
+      try await withLock(data, name) { spaces in try await spaces.delete(name) }
     case .database(let address): try await withStore(address, name) { try await $0.delete() }
     }
     TandemCLI.report("\(name) is deleted; the rows of its copies stay in the files of users")
@@ -88,12 +64,13 @@ extension SpaceCommand {
         guard spaces.contains(name) else {
           throw SpacePlace.missing(name, in: data, among: try spaces.names())
         }
-        try SpaceSnapshot.make(of: spaces.file(of: name), at: hidden)
+        try SpaceSnapshot.make(of: name, in: spaces, at: hidden)
       case .database(let address):
         try await withStore(address, name) { store in
           try await store.read { source in
             _ = try SQLiteSpaceStore.withFile(hidden, creates: true) { try source.copy(to: $0) }
           }
+          try MemberFile.embed(try await store.members(), in: hidden)
         }
         try AtomicFile.synchronize(hidden)
       }
@@ -111,14 +88,20 @@ extension SpaceCommand {
     case .files(let data):
       let spaces = try SpaceDirectory(reading: data)
       guard access(spaces.file(of: name), F_OK) != 0 else { throw taken }
-      try await withNewFile(spaces.file(of: name)) { try SpaceSnapshot.make(of: path, at: $0) }
+      var members: [SpaceMember] = []
+      try await withNewFile(spaces.file(of: name)) { hidden in
+        try SpaceSnapshot.make(of: path, at: hidden)
+        members = try MemberFile.takeMembers(fromCopy: hidden)
+      }
+      // Not before: an account may have created a space of this name meanwhile.
+      try spaces.memberFile.replace(members, of: name)
       unlink(spaces.formerPath(of: name))
     case .database(let address):
       try await SpacePlace.withDatabase(address) { database in
         let position = try await SQLiteSpaceStore.read(path: path) { try $0.position() }
         guard let position else { throw SpacePlace.missing(name, in: path, among: []) }
         let copy = try await PostgreSQLSpaceStore.receive(
-          database, name: name, position
+          database, name: name, position, members: MemberFile.members(inCopy: path)
         ) { target in
           try SQLiteSpaceStore.withFile(path, creates: false) { try $0.copy(to: target) }
         }
@@ -166,15 +149,18 @@ extension SpaceCommand {
 
   /// Runs `body` with the directory of a space, which no server uses meanwhile.
   private static func withLock(
-    _ data: String, _ name: String, _ body: (SpaceDirectory) throws -> Void
+    _ data: String, _ name: String, _ body: (SpaceDirectory) async throws -> Void
   ) async throws {
     _ = try SpaceDirectory(reading: data)
     let spaces = try SpaceDirectory(path: data)
-    let result = Result {
+    let result: Result<Void, any Error>
+    do {
       guard spaces.contains(name) else {
         throw SpacePlace.missing(name, in: data, among: try spaces.names())
       }
-      try body(spaces)
+      result = .success(try await body(spaces))
+    } catch {
+      result = .failure(error)
     }
     await spaces.close()
     try result.get()
@@ -193,18 +179,6 @@ extension SpaceCommand {
     }
   }
 
-  /// Keeps what becomes of a name, durably, before it does.
-  private static func note(
-    _ former: FormerSpace, of name: String, in spaces: SpaceDirectory
-  ) throws {
-    let path = spaces.formerPath(of: name)
-    unlink(path)
-    guard symlink(former.text, path) == 0 else {
-      throw FileError(path: path, action: "written", code: errno)
-    }
-    try AtomicFile.synchronize(AtomicFile.directory(of: path))
-  }
-
   /// Makes a file of a space by `body`, checks it, and gives it its path, which no file has.
   private static func withNewFile(
     _ path: String, _ body: (_ hidden: String) async throws -> Void
@@ -219,6 +193,3 @@ extension SpaceCommand {
     try AtomicFile.synchronize(AtomicFile.directory(of: path))
   }
 }
-
-/// `rename(2)`; the method above hides its own name.
-private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }

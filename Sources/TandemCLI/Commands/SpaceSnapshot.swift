@@ -1,4 +1,5 @@
 import Tandem
+import TandemServer
 
 /// A file with the state of a space at one moment, which nobody changes.
 enum SpaceSnapshot {
@@ -10,6 +11,12 @@ enum SpaceSnapshot {
       throw FileError(path: target, action: "written", code: errno)
     }
     try AtomicFile.synchronize(target)
+  }
+
+  /// Writes the state of a space at one moment into a new file, durably, with the members of the space.
+  static func make(of name: String, in spaces: SpaceDirectory, at target: String) throws {
+    try make(of: spaces.file(of: name), at: target)
+    try MemberFile.embed(spaces.memberFile.members(of: name), in: target)
   }
 
   /// Checks that SQLite finds no damage in a copy, and that its records are those that its digest is of.

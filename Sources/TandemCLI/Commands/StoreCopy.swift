@@ -88,7 +88,10 @@ extension StoreCopy {
     let file = directory.file(of: name)
     let position = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
     guard let position else { throw SpacePlace.missing(name, in: path, among: []) }
-    let copy = try await PostgreSQLSpaceStore.receive(database, name: name, position) { target in
+    let members = try directory.memberFile.members(of: name)
+    let copy = try await PostgreSQLSpaceStore.receive(
+      database, name: name, position, members: members
+    ) { target in
       try SQLiteSpaceStore.withFile(file, creates: false) { source in
         try source.move(to: target, progress: progress)
       }
@@ -140,6 +143,7 @@ extension StoreCopy {
       try AtomicFile.synchronize(temporary)
       return copy
     }
+    try directory.memberFile.replace(try await database.members(of: name), of: name)
     // Unlike rename(2), it does not replace a file.
     guard link(temporary, file) == 0 else {
       throw FileError(path: file, action: "written", code: errno)

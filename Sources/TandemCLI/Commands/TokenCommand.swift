@@ -22,6 +22,21 @@ enum TokenCommand: Command {
       help:
         "A space that the token is for; 'notes-*' for all whose\nnames begin so, '*' for all. May be repeated."
     ) { $0 == "*" || SpaceName.isPattern($0) ? $0 : nil }
+    static let create = ValueOption<String>(
+      "create", "S", isRepeatable: true,
+      takes: "the name of a space, the begin of names and a star, or * for all",
+      help: """
+        The account may create the space, and then owns it: it may
+        write, and change the members (tandem member).
+        'lists-*' for all whose names begin so. May be repeated.
+        """
+    ) { $0 == "*" || SpaceName.isPattern($0) ? $0 : nil }
+    static let members = Flag(
+      "members",
+      help: """
+        Instead of --space: the token is only for the spaces of
+        which the account is a member.
+        """)
     static let expires = ValueOption<TokenEnd>(
       "expires", "WHEN", takes: "a date such as 2027-01-31, a time, or an age such as 90d or 12h",
       help: """
@@ -49,13 +64,20 @@ enum TokenCommand: Command {
         which shows who changed the spaces and when. It may not
         read records.
         """)
+    static let admin = Flag(
+      "admin",
+      help: """
+        As --inspect, and on the page it may change the members of
+        the spaces, forget commits, rename and delete spaces; with
+        --space '*', also make and revoke access tokens.
+        """)
     static let json = Flag(
       "json",
       help:
         """
         Print one JSON object per line:
         {"id":ID,"account":NAME,"access":A,"spaces":[S],
-        "expires":TIME,"used":TIME,"note":TEXT}, and with create
+        "create":[S],"expires":TIME,"used":TIME,"note":TEXT}, and with create
         and rotate also "token":SECRET
         """)
   }
@@ -78,7 +100,8 @@ enum TokenCommand: Command {
       rotate makes another token with the rights and the note of one, and prints it. Both are
       accepted until the old one ends, by --overlap, so that devices can change over.
 
-      A replica belongs to the account that used it first.
+      A replica belongs to the account that used it first. If the account is a member of a space (tandem
+      member), all its tokens that may read or write something have the rights of its role, too.
 
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
@@ -91,11 +114,14 @@ enum TokenCommand: Command {
     ],
     options: [
       Option.tokens, Option.store, ServeCommand.Option.createStore, Option.account, Option.space,
-      Option.write, Option.inspect, Option.expires, Option.overlap, Option.note, Option.json,
+      Option.write, Option.inspect, Option.admin, Option.create, Option.members, Option.expires,
+      Option.overlap,
+      Option.note, Option.json,
     ],
     examples: [
       "tandem token create --tokens tokens --account ada --space notes --write --expires 90d",
       "tandem token create --tokens tokens --account ops --space '*' --inspect",
+      "tandem token create --tokens tokens --account ada --members --create 'ada-*'",
       "tandem token list --tokens tokens", "tandem token revoke 1b2c3d4e5f60 --tokens tokens",
       "tandem token rotate 1b2c3d4e5f60 --tokens tokens --expires 90d --overlap 7d",
       "tandem token create --store service=spaces --account ada --space 'ada-*' --write",
@@ -114,6 +140,8 @@ enum TokenCommand: Command {
     // An option that had no effect could revoke more tokens than a person means.
     let others: [(option: any CommandOption, actions: [Action])] = [
       (Option.space, [.create]), (Option.write, [.create]), (Option.inspect, [.create]),
+      (Option.admin, [.create]),
+      (Option.create, [.create]), (Option.members, [.create]),
       (Option.note, [.create]), (Option.expires, [.create, .rotate]), (Option.overlap, [.rotate]),
       (Option.account, [.create, .revoke, .list]), (ServeCommand.Option.createStore, [.create]),
     ]
@@ -176,27 +204,52 @@ extension TokenCommand {
   ) throws -> (token: AccessToken, secret: String) {
     let account = try arguments.required(Option.account, "the account that the token stands for")
     let names = arguments.all(Option.space)
-    guard let scope = AccessToken.scope(names) else {
+    guard arguments[Option.members] != !names.isEmpty else {
       throw arguments.error(
         names.isEmpty
-          ? "--space is missing: a space that the token is for, or '*'"
-          : "--space: '*' is for all spaces, and stands alone")
+          ? "--space is missing: a space that the token is for, or '*'; or --members"
+          : "--space and --members are for different tokens")
     }
+    let access = try right(arguments)
+    guard !arguments[Option.members] || access == .read else {
+      throw arguments.error(
+        "--members stands without --write, --inspect and --admin: a member has the rights of its role"
+      )
+    }
+    guard [.read, .write].contains(access) || !arguments.has(Option.create) else {
+      throw arguments.error(
+        "--\(access.rawValue) is for a token that creates no spaces: leave --create out")
+    }
+    let scope = try Self.scope(names, of: Option.space, arguments)
+    let creates = try Self.scope(
+      arguments.all(Option.create), of: Option.create, arguments)
     let secret = TokenList.newSecret()
     let token = AccessToken(
-      secret: secret, account: account, access: try right(arguments), scope: scope,
+      secret: secret, account: account, access: access, scope: scope, creates: creates,
       expiry: try arguments[Option.expires]?.time(arguments), note: arguments[Option.note])
     return (token, secret)
   }
 
-  private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
-    switch (arguments[Option.write], arguments[Option.inspect]) {
-    case (false, false): return .read
-    case (true, false): return .write
-    case (false, true): return .inspect
-    case (true, true):
-      throw arguments.error("--write and --inspect are for different tokens: create two")
+  private static func scope(
+    _ names: [String], of option: ValueOption<String>, _ arguments: ParsedArguments
+  ) throws(UsageError) -> AccessToken.Scope {
+    guard !names.isEmpty else { return .noSpaces }
+    guard let scope = AccessToken.scope(names) else {
+      throw arguments.error("--\(option.name): '*' is for all spaces, and stands alone")
     }
+    return scope
+  }
+
+  private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
+    let flags: [(Flag, AccessToken.Access)] = [
+      (Option.write, .write), (Option.inspect, .inspect), (Option.admin, .admin),
+    ]
+    let given = flags.filter { arguments[$0.0] }
+    guard given.count <= 1 else {
+      let names = given.map { "--\($0.0.name)" }.joined(separator: " and ")
+      throw arguments.error("\(names) are for different tokens: create one for each")
+    }
+    return given.first?.1 ?? .read
   }
 
   private static func create(
@@ -208,7 +261,9 @@ extension TokenCommand {
     try await show(token, secret, in: place, arguments)
     guard !arguments[Option.json] else { return }
     TandemCLI.report(
-      "token \(token.id) of \(token.account) may \(token.access.rawValue) \(token.scopeText)"
+      "token \(token.id) of \(token.account) may \(token.access.rawValue) "
+        + (token.scope == .noSpaces ? "the spaces of which it is a member" : token.scope.text)
+        + (token.creates == .noSpaces ? "" : " and create \(token.creates.text)")
         + (token.expiryText.map { " until \($0)" } ?? "") + "; keep it: it is not shown again")
   }
 
@@ -240,8 +295,9 @@ extension TokenCommand {
     }
     let secret = TokenList.newSecret()
     let token = AccessToken(
-      secret: secret, account: old.account, access: old.access, scope: old.scope, expiry: end,
-      note: old.note)
+      secret: secret, account: old.account, access: old.access, scope: old.scope,
+      creates: old.creates,
+      expiry: end, note: old.note)
     let lost = missing("token \(id)", in: place)
     try await place.change(creates: false) { list in
       // It may have been revoked meanwhile.
@@ -293,7 +349,8 @@ extension TokenCommand {
           json.field("id", token.id)
           json.field("account", token.account)
           json.field("access", token.access.rawValue)
-          json.field("spaces", token.scopeNames)
+          json.field("spaces", token.scope.names)
+          json.field("create", token.creates.names)
           json.field("expires", token.expiryText)
           json.field("used", useText)
           json.field("note", token.note)
@@ -303,7 +360,8 @@ extension TokenCommand {
     } else {
       let end = token.hasExpired(at: WallClock.seconds()) ? "expired" : "expires"
       try OutputStream.printLines([
-        "\(token.id) \(token.account) \(token.access.rawValue) \(token.scopeText)"
+        "\(token.id) \(token.account) \(token.access.rawValue) \(token.scope.text)"
+          + (token.creates == .noSpaces ? "" : " create=\(token.creates.text)")
           + (token.expiryText.map { " \(end)=\($0)" } ?? "")
           + (useText.map { " used=\($0)" } ?? "") + (token.note.map { " # \($0)" } ?? "")
       ])

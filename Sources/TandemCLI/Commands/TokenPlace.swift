@@ -2,19 +2,6 @@ import Tandem
 import TandemPostgreSQL
 import TandemServer
 
-/// A place that keeps access tokens: a file, or the database of spaces.
-protocol TokenPlace {
-  /// The name for messages.
-  var name: String { get }
-  func read() async throws -> (tokens: TokenList, uses: [SHA256Digest: Int])
-  /// Changes the tokens while nobody else does.
-  func change(
-    creates: Bool, _ body: @escaping @Sendable (inout TokenList) throws -> Void
-  ) async throws
-  /// Ends connections.
-  func end() async
-}
-
 /// A file of access tokens.
 struct TokenFilePlace: TokenPlace {
   let name: String
@@ -24,19 +11,51 @@ struct TokenFilePlace: TokenPlace {
   }
 
   func change(creates: Bool, _ body: (inout TokenList) throws -> Void) throws {
-    let directory = AtomicFile.directory(of: name)
-    let lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard lock >= 0 else { throw FileError(path: directory, action: "opened", code: errno) }
-    // Closing the directory ends the lock.
+    let (lock, isNew) = try locked(creates: creates)
+    // Closing the file ends the lock.
     defer { close(lock) }
-    while flock(lock, LOCK_EX) != 0 {
-      guard errno == EINTR else { throw FileError(path: directory, action: "locked", code: errno) }
+    do {
+      // Another process may have made the file just now.
+      var list = try TokenFile.read(name)
+      if creates, list.text.isEmpty { list = TokenList() }
+      try body(&list)
+      try AtomicFile.write(Array(list.text.utf8), to: name)
+    } catch {
+      if isNew { unlink(name) }
+      throw error
     }
-    let isNew = creates && access(name, F_OK) != 0
-    var list = isNew ? TokenList() : try TokenFile.read(name)
-    try body(&list)
-    // Only the owner may read a new file: hashes are no secrets, but accounts and spaces may be.
-    try AtomicFile.write(Array(list.text.utf8), to: name, mode: 0o600)
+  }
+
+  /// The file, locked, and whether it is new and empty. The lock is not that of the directory, which a server of spaces
+  /// beside the file keeps as long as it runs.
+  private func locked(creates: Bool) throws -> (descriptor: Int32, isNew: Bool) {
+    while true {
+      // Only the owner may read a new file: hashes are no secrets, but accounts and spaces may be.
+      var descriptor =
+        creates ? open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) : -1
+      let isNew = descriptor >= 0
+      if !isNew { descriptor = open(name, O_RDONLY | O_CLOEXEC) }
+      guard descriptor >= 0 else {
+        let code = errno
+        // It says how to make the file.
+        if !creates { _ = try TokenFile.read(name) }
+        throw FileError(path: name, action: "written", code: code)
+      }
+      var (held, found) = (stat(), stat())
+      while flock(descriptor, LOCK_EX) != 0 {
+        guard errno == EINTR else {
+          let code = errno
+          close(descriptor)
+          throw FileError(path: name, action: "locked", code: code)
+        }
+      }
+      // The one who had the lock before has replaced the file.
+      let isCurrent =
+        fstat(descriptor, &held) == 0 && stat(name, &found) == 0 && held.st_ino == found.st_ino
+        && held.st_dev == found.st_dev
+      if isCurrent { return (descriptor, isNew) }
+      close(descriptor)
+    }
   }
 
   func end() {}

@@ -1,11 +1,11 @@
 internal import TandemSpace
 internal import TandemSync
 
-/// Shows the spaces of a server to its operators, on a page at ``path``. It changes nothing, and it
-/// shows no fields of records.
+/// Shows the spaces of a server to its operators, on a page at ``path``. It shows no fields of records, and changes
+/// nothing but for administrators.
 ///
 /// The page needs no access token, because it has no data. It asks its reader for a token, and
-/// requests the data with it. The token must permit to inspect; it covers the spaces that it is for.
+/// requests the data with it. The token must permit to inspect or to administer; it covers the spaces that it is for.
 package final class Inspector: HTTPResponder {
   /// The address of the page.
   package static let path = "/inspect"
@@ -14,23 +14,31 @@ package final class Inspector: HTTPResponder {
   /// The maximum number of replicas, of commits, and of overruled versions in an answer.
   package static let maxRowCount = 50
 
-  private let service: SyncService
+  let service: SyncService
+  /// The access tokens that an administrator may change; `nil` for none.
+  let tokens: (any TokenPlace)?
 
   /// An inspector beside a service, which answers all other requests.
-  package init(_ service: SyncService) { self.service = service }
+  package init(_ service: SyncService, tokens: (any TokenPlace)? = nil) {
+    self.service = service
+    self.tokens = tokens
+  }
 
   package func admission(of head: ServedRequestHead) -> HTTPAdmission {
     guard let route = InspectorRoute(head) else { return service.admission(of: head) }
     do throws(SyncRequestError) {
       try service.checkAddress(of: head)
-      let client = route == .state ? try client(of: head) : .local
+      let client = route.isOpen ? .local : try client(of: head)
       try service.checkRate(of: client)
-      guard ["GET", "HEAD"].contains(head.method) else {
-        throw SyncRequestError(.methodNotAllowed, "this address knows GET, not \(head.method)")
+      guard route.methods.contains(head.method) else {
+        throw SyncRequestError(
+          .methodNotAllowed, "this address knows \(route.methods[0]), not \(head.method)")
       }
       return service.admission(for: client)
     } catch {
-      return .refused(answer(.refusal(error)))
+      var answer = answer(.refusal(error))
+      if error.code == .methodNotAllowed { answer.fields.append(("Allow", route.methods[0])) }
+      return .refused(answer)
     }
   }
 
@@ -39,6 +47,7 @@ package final class Inspector: HTTPResponder {
     case nil: await service.answer(request)
     case .file(let file): counted(file.answer)
     case .state: await answerState(request.head)
+    case .action: await answerAction(request)
     }
   }
 
@@ -61,11 +70,7 @@ package final class Inspector: HTTPResponder {
     }
   }
 
-  private func answer(_ reply: SyncReply) -> HTTPAnswer {
-    var answer = reply.answer
-    if answer.status == 405 { answer.fields.append(("Allow", "GET")) }
-    return counted(answer)
-  }
+  func answer(_ reply: SyncReply) -> HTTPAnswer { counted(reply.answer) }
 
   private func counted(_ answer: HTTPAnswer) -> HTTPAnswer {
     service.metrics.countAnswer(
@@ -78,9 +83,9 @@ package final class Inspector: HTTPResponder {
 
 extension Inspector {
   /// The client of a request, if it may inspect at all.
-  private func client(of head: ServedRequestHead) throws(SyncRequestError) -> SyncService.Client {
+  func client(of head: ServedRequestHead) throws(SyncRequestError) -> SyncService.Client {
     let client = try service.client(of: head)
-    if case .token(let token) = client, token.access != .inspect {
+    if case .token(let token) = client, !token.isForInspector {
       throw SyncRequestError(
         .unauthorized,
         "the access token does not permit to inspect; tandem token create --inspect makes one "
@@ -99,11 +104,16 @@ extension Inspector {
     for name in found.prefix(Inspector.maxSpaceCount) {
       report.spaces.append(await entry(of: name))
     }
+    if case .token(let token) = client { report.mayChangeTokens = token.mayChangeTokens }
+    if tokens == nil { report.mayChangeTokens = false }
     guard let space = query.space else { return report }
     // As for a space that does not exist.
     guard client.mayInspect(space) else { throw SyncRequestError.unknownSpace(space) }
     report.inspection = try await service.spaces.with(space) { store in
       (space, try await store.inspection(maxCount: Inspector.maxRowCount))
+    }
+    if case .token(let token) = client, token.mayAdminister(space) {
+      report.members = try await service.spaces.members?.members(of: space)
     }
     return report
   }
@@ -120,12 +130,20 @@ extension Inspector {
 /// The requests that an ``Inspector`` answers.
 enum InspectorRoute: Equatable {
   case file(InspectorFile)
-  case state
+  case state, action
+
+  /// True if the request needs no access token.
+  var isOpen: Bool { if case .file = self { true } else { false } }
+
+  /// The methods, with the one to use first.
+  var methods: [String] { self == .action ? ["POST"] : ["GET", "HEAD"] }
 
   /// The route of a request; `nil` if another responder answers it.
   init?(_ head: ServedRequestHead) {
     if head.path == "\(Inspector.path)/state" {
       self = .state
+    } else if head.path == "\(Inspector.path)/action" {
+      self = .action
     } else if let file = InspectorFile(path: head.path) {
       self = .file(file)
     } else {

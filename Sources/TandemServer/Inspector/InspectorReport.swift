@@ -21,6 +21,10 @@ struct InspectorReport {
   var spaces: [Entry] = []
   /// The space that is inspected, and its name.
   var inspection: (name: String, SpaceInspection)?
+  /// The members of the space, for those who may administer it.
+  var members: [SpaceMember]?
+  /// True if the client may make and revoke access tokens.
+  var mayChangeTokens = false
 
   /// The report as JSON.
   var text: String {
@@ -29,6 +33,7 @@ struct InspectorReport {
       json.field("time", time)
       json.field("spaceCount", spaceCount)
       json.field("foundCount", foundCount)
+      json.field("mayChangeTokens", mayChangeTokens)
       json.field("spaces") { json in
         json.array(of: spaces) { entry, json in
           json.object { json in
@@ -38,21 +43,31 @@ struct InspectorReport {
         }
       }
       if let (name, inspection) = inspection {
-        json.field("space") { Self.write(inspection, of: name, to: &$0) }
+        json.field("space") { write(inspection, of: name, to: &$0) }
       }
     }
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  private static func write(
+  private func write(
     _ space: SpaceInspection, of name: String, to json: inout JSONWriter
   ) {
     json.object { json in
       json.field("name", name)
+      if let members {
+        json.field("members") { json in
+          json.array(of: members) { member, json in
+            json.object { json in
+              json.field("account", member.account)
+              json.field("role", member.role.rawValue)
+            }
+          }
+        }
+      }
       json.field("state", space.state)
       json.field("byteCount", space.byteCount)
       json.field("replicaCount", space.replicaCount)
-      json.field("replicas") { $0.array(of: space.replicas) { write($0, to: &$1) } }
+      json.field("replicas") { $0.array(of: space.replicas) { Self.write($0, to: &$1) } }
       json.field("commits") { json in
         json.array(of: space.commits) { commit, json in
           json.object { json in
@@ -67,7 +82,7 @@ struct InspectorReport {
       json.field("overruled") { json in
         json.array(of: space.overruled) { overruled, json in
           json.object { json in
-            json.field("record", text(of: overruled.key))
+            json.field("record", Self.text(of: overruled.key))
             json.field("version", overruled.version)
             json.field("recordVersion", overruled.recordVersion)
           }

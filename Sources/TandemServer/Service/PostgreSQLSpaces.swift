@@ -6,7 +6,9 @@ package import TandemSync
 /// The spaces of a PostgreSQL database, as a node serves them. Other nodes may serve the same ones.
 package final class PostgreSQLSpaces: ServedSpaces {
   package let database: PostgreSQLDatabase
+  private let memberships: PostgreSQLMembers
   private let maxSpaceCount: Int
+  private let maxCreatedCount: Int?
   private let limits: SyncLimits
   /// The spaces that were used, and when their names were looked up: all commits of one wait in the same queue.
   private let stores = Mutex<[String: Opened]>([:])
@@ -18,13 +20,18 @@ package final class PostgreSQLSpaces: ServedSpaces {
 
   /// The spaces of a database.
   ///
-  /// - Parameter maxSpaceCount: The number of spaces beyond which none is created.
+  /// - Parameters:
+  ///   - maxSpaceCount: The number of spaces beyond which none is created.
+  ///   - maxCreatedCount: The number of spaces that an account may create; `nil` for any number.
   package init(
     _ database: PostgreSQLDatabase, maxSpaceCount: Int = SpaceDirectory.defaultSpaceCount,
+    maxCreatedCount: Int? = nil,
     limits: SyncLimits
   ) {
     self.database = database
+    memberships = PostgreSQLMembers(database)
     self.maxSpaceCount = maxSpaceCount
+    self.maxCreatedCount = maxCreatedCount
     self.limits = limits
   }
 
@@ -34,6 +41,33 @@ package final class PostgreSQLSpaces: ServedSpaces {
 
   package func marks() async throws -> [String: String] {
     try await PostgreSQLSpaceStore.marks(database)
+  }
+
+  package var members: (any SpaceMemberships)? { memberships }
+
+  package func create(_ name: String, owner: String) async throws -> Bool {
+    guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
+    if try await open(name, creates: false) != nil { return false }
+    try await checkCount()
+    return try await PostgreSQLSpaceStore.create(
+      database, name: name, owner: owner, maxCount: maxCreatedCount)
+  }
+
+  package func successor(of name: String) async throws -> String? {
+    try await PostgreSQLSpaceStore.successor(of: name, database)
+  }
+
+  package func rename(_ name: String, to newName: String) async throws -> Bool {
+    guard SpaceName.isValid(newName) else {
+      throw SyncRequestError(.malformed, "the name of a space matches \(SpaceName.pattern)")
+    }
+    defer { stores.withLock { $0[name] = nil } }
+    return try await store(name, creates: false).rename(to: newName)
+  }
+
+  package func delete(_ name: String) async throws {
+    defer { stores.withLock { $0[name] = nil } }
+    try await store(name, creates: false).delete()
   }
 
   package func with<Result: Sendable>(
@@ -62,14 +96,18 @@ package final class PostgreSQLSpaces: ServedSpaces {
     guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
     if let store = try await open(name, creates: false) { return store }
     guard creates else { throw SyncRequestError.unknownSpace(name) }
-    guard try await PostgreSQLSpaceStore.count(database) < maxSpaceCount else {
-      throw SyncRequestError(
-        .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
-    }
+    try await checkCount()
     guard let store = try await open(name, creates: true) else {
       throw SyncRequestError.unknownSpace(name)
     }
     return store
+  }
+
+  private func checkCount() async throws {
+    guard try await PostgreSQLSpaceStore.count(database) < maxSpaceCount else {
+      throw SyncRequestError(
+        .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
+    }
   }
 
   private func open(_ name: String, creates: Bool) async throws -> PostgreSQLSpaceStore? {

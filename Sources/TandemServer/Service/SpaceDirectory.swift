@@ -27,6 +27,30 @@ package protocol ServedSpaces: Sendable {
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
   ) async throws -> Result
 
+  /// Creates a space, and makes an account its owner.
+  ///
+  /// - Returns: False if there is a space of this name.
+  /// - Throws: As ``with(_:creates:_:)``; with code `unknownSpace` if there was a space of this name, and `overQuota` if
+  ///   the account has created as many as it may.
+  func create(_ name: String, owner: String) async throws -> Bool
+
+  /// Gives a space another name. Copies that ask for the former one hear of it.
+  ///
+  /// - Returns: False if there is a space of that name.
+  /// - Throws: ``SyncRequestError`` with code `unknownSpace`, `malformed` or `unavailable`; errors of the file.
+  func rename(_ name: String, to newName: String) async throws -> Bool
+
+  /// Deletes a space with all that it has.
+  ///
+  /// - Throws: ``SyncRequestError`` with code `unknownSpace` or `unavailable`; errors of the file.
+  func delete(_ name: String) async throws
+
+  /// The members of the spaces; `nil` if spaces have none.
+  var members: (any SpaceMemberships)? { get }
+
+  /// The name that a space was given when it was renamed; `nil` if none was.
+  func successor(of name: String) async throws -> String?
+
   /// Runs `body`, which waits for commits most of the time, with a space.
   ///
   /// - Throws: `CancellationError` if another space needs the place of this one among the open files;
@@ -40,6 +64,16 @@ package protocol ServedSpaces: Sendable {
 }
 
 extension ServedSpaces {
+  package func create(_ name: String, owner: String) async throws -> Bool {
+    throw SyncRequestError.unknownSpace(name)
+  }
+  package func rename(_ name: String, to newName: String) async throws -> Bool {
+    throw SyncRequestError.unknownSpace(name)
+  }
+  package func delete(_ name: String) async throws { throw SyncRequestError.unknownSpace(name) }
+  package var members: (any SpaceMemberships)? { nil }
+  package func successor(of name: String) async throws -> String? { nil }
+
   /// Runs `body` with a space that exists.
   package func with<Result: Sendable>(
     _ name: String, _ body: @Sendable (any SpaceStore) async throws -> Result
@@ -79,14 +113,21 @@ package actor SpaceDirectory: ServedSpaces {
   /// The number of spaces beyond which none is created, unless specified otherwise.
   package static let defaultSpaceCount = 10_000
 
-  private nonisolated let path: String
+  nonisolated let path: String
   private let maxOpenCount: Int
   private let maxSpaceCount: Int
+  private nonisolated let maxCreatedCount: Int?
   private let limits: SyncLimits
   private nonisolated let metrics: ServerMetrics
+  /// The members of the spaces.
+  package nonisolated let memberFile: MemberFile
+  /// Lets one space at a time be created.
+  nonisolated let creations = RequestGate(width: 1)
   /// `nil` for a directory to look at.
   private var lock: DirectoryLock?
   private var entries: [String: Entry] = [:]
+  /// The spaces that are being renamed or deleted.
+  private var closedNames: Set<String> = []
   private var useCount = 0
   /// Called when a request no longer uses a space.
   private var releases: [CheckedContinuation<Void, Never>] = []
@@ -96,10 +137,11 @@ package actor SpaceDirectory: ServedSpaces {
   /// - Parameters:
   ///   - maxOpenCount: The maximum number of open files.
   ///   - maxSpaceCount: The number of spaces beyond which none is created.
+  ///   - maxCreatedCount: The number of spaces that an account may create by its right to; `nil` for any number.
   /// - Throws: ``ServerError`` with code `directory`.
   package init(
     path: String, maxOpenCount: Int = SpaceDirectory.defaultOpenCount(),
-    maxSpaceCount: Int = SpaceDirectory.defaultSpaceCount,
+    maxSpaceCount: Int = SpaceDirectory.defaultSpaceCount, maxCreatedCount: Int? = nil,
     limits: SyncLimits = SyncLimits(), metrics: ServerMetrics = ServerMetrics()
   ) throws(ServerError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
@@ -107,8 +149,10 @@ package actor SpaceDirectory: ServedSpaces {
     }
     lock = try DirectoryLock(path)
     self.path = path
+    memberFile = MemberFile(in: path)
     self.maxOpenCount = maxOpenCount
     self.maxSpaceCount = maxSpaceCount
+    self.maxCreatedCount = maxCreatedCount
     self.limits = limits
     self.metrics = metrics
     _ = try names()
@@ -134,8 +178,10 @@ package actor SpaceDirectory: ServedSpaces {
   package init(reading path: String) throws(ServerError) {
     lock = nil
     self.path = path
+    memberFile = MemberFile(in: path)
     maxOpenCount = 1
     maxSpaceCount = 0
+    maxCreatedCount = nil
     limits = SyncLimits()
     metrics = ServerMetrics()
     _ = try names()
@@ -201,6 +247,7 @@ package actor SpaceDirectory: ServedSpaces {
     if !contains(name) {
       if let former = former(name) { throw former.refusal(of: name) }
       guard creates else { throw SyncRequestError.unknownSpace(name) }
+      _ = try await create(name, by: nil)
     }
     let store = try await open(name, creates: creates)
     do {
@@ -211,6 +258,39 @@ package actor SpaceDirectory: ServedSpaces {
       await release(name, hasFailed: !(error is SyncRequestError || error is CancellationError))
       throw error
     }
+  }
+
+  package nonisolated var members: (any SpaceMemberships)? { memberFile }
+
+  package nonisolated func create(_ name: String, owner: String) async throws -> Bool {
+    guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
+    return try await create(name, by: owner)
+  }
+
+  /// Creates a space, unless there is a space of this name. What the name had of members before is gone.
+  private nonisolated func create(_ name: String, by owner: String?) async throws -> Bool {
+    await creations.enter()
+    defer { creations.leave() }
+    guard !contains(name) else { return false }
+    if let former = former(name) { throw former.refusal(of: name) }
+    if let owner {
+      try memberFile.create(name, owner: owner, maxCount: maxCreatedCount)
+    } else {
+      try memberFile.replace([], of: name)
+    }
+    do {
+      _ = try await open(name, creates: true)
+    } catch {
+      try? memberFile.replace([], of: name)
+      throw error
+    }
+    await release(name)
+    return true
+  }
+
+  package nonisolated func successor(of name: String) -> String? {
+    guard !contains(name), case .renamed(let successor)? = former(name) else { return nil }
+    return successor
   }
 
   package nonisolated func follow(
@@ -234,6 +314,7 @@ package actor SpaceDirectory: ServedSpaces {
   private func set(_ follower: Task<Void, any Error>?, of name: String) {
     entries[name]?.follower = follower
     if follower != nil { entries[name]?.isLeaving = false }
+    if closedNames.contains(name) { follower?.cancel() }
   }
 
   private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
@@ -243,6 +324,10 @@ package actor SpaceDirectory: ServedSpaces {
           .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
       }
       try await makeRoom()
+    }
+    guard !closedNames.contains(name) else {
+      throw SyncRequestError(
+        .unavailable, "the space is being renamed or deleted; try again", retryAfter: .seconds(1))
     }
     // Another request may have opened the space meanwhile.
     let entry = entries[name] ?? newEntry(name, creates: creates)
@@ -261,6 +346,28 @@ package actor SpaceDirectory: ServedSpaces {
       if creates { return try await open(name, creates: true) }
       throw SyncRequestError.unknownSpace(name)
     }
+  }
+
+  /// Runs `body` while nobody uses a space, and its file is closed.
+  ///
+  /// - Throws: ``SyncRequestError`` with code `unknownSpace` or `unavailable`; the error of `body`.
+  func withClosed<Result>(_ name: String, _ body: () throws -> Result) async throws -> Result {
+    guard contains(name) else { throw SyncRequestError.unknownSpace(name) }
+    guard closedNames.insert(name).inserted else {
+      throw SyncRequestError(.unavailable, "the space is being renamed or deleted")
+    }
+    defer { closedNames.remove(name) }
+    while let entry = entries[name] {
+      if entry.userCount == 0 {
+        entries[name] = nil
+        await close(entry.opening)
+      } else {
+        entry.follower?.cancel()
+        await nextRelease()
+      }
+    }
+    guard contains(name) else { throw SyncRequestError.unknownSpace(name) }
+    return try body()
   }
 
   private func newEntry(_ name: String, creates: Bool) -> Entry {

@@ -7,7 +7,10 @@ package struct SpaceFeed {
   /// A client that follows the space.
   struct Follower {
     let stream: AnswerStream
-    /// Returns false when the client may not read the space any more, by its access token.
+    /// True if only its role as a member of the space permits the client to read it.
+    let isMember: Bool
+    /// Returns false when the client may not read the space any more, by its access token and
+    /// the members.
     let isPermitted: @Sendable () -> Bool
   }
 

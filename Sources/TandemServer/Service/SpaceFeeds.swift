@@ -93,7 +93,7 @@ final class SpaceFeeds: Sendable {
     }
   }
 
-  /// Ends the streams of clients whose tokens were revoked or have expired, as long as this is the first of the runs.
+  /// Ends the streams of clients whose tokens were revoked or have expired, and of former members, as long as this is the first of the runs.
   private func checkRights(in run: Int) async {
     while !Task.isCancelled {
       do { try await clock.sleep(for: Self.rightsPause) } catch { return }
@@ -101,8 +101,14 @@ final class SpaceFeeds: Sendable {
         guard state.runs.keys.min() == run else { return [] as [SpaceFeed.Follower] }
         return state.feeds.values.flatMap(\.allFollowers)
       }
+      // Events are sent only after the members were read.
+      try? await refreshMembers(for: followers)
       endForbidden(followers)
     }
+  }
+
+  private func refreshMembers(for followers: [SpaceFeed.Follower]) async throws {
+    if followers.contains(where: \.isMember) { try await spaces.members?.refresh() }
   }
 
   /// Without the lock: access tokens may be read again.
@@ -184,7 +190,9 @@ final class SpaceFeeds: Sendable {
       let event = try await event(after: head, in: store)
       guard event.revision != head else { continue }
       head = event.revision
-      endForbidden(state.withLock { $0.feeds[space]?.allFollowers ?? [] })
+      let followers = state.withLock { $0.feeds[space]?.allFollowers ?? [] }
+      try await refreshMembers(for: followers)
+      endForbidden(followers)
       state.withLock { state in
         guard let before = state.feeds[space]?.followerCount,
           let counts = state.feeds[space]?.publish(event)

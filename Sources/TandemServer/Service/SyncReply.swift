@@ -1,4 +1,5 @@
 internal import TandemRecords
+package import TandemSpace
 package import TandemSync
 
 /// The answer to a request, before it is encoded.
@@ -9,6 +10,7 @@ package enum SyncReply: Hashable, Sendable {
   case state(SpaceState)
   case tables([SpaceTable])
   case outcome(SyncOutcome)
+  case members([SpaceMember])
   case page(SyncPage)
   case refusal(SyncRequestError)
 
@@ -23,7 +25,7 @@ package enum SyncReply: Hashable, Sendable {
   /// The status code.
   package var status: Int {
     switch self {
-    case .health, .text, .spaces, .state, .tables, .page: 200
+    case .health, .text, .spaces, .state, .tables, .page, .members: 200
     case .outcome(.accepted), .outcome(.parts): 200
     case .outcome(.conflict), .outcome(.sequence): 409
     case .outcome(.gone): 410
@@ -42,8 +44,24 @@ package enum SyncReply: Hashable, Sendable {
     case .tables(let tables): SyncMessageWriter.bytes(tables)
     case .outcome(let outcome): SyncMessageWriter.bytes(outcome)
     case .page(let page): SyncMessageWriter.bytes(page)
+    case .members(let members): Self.bytes(members)
     case .refusal(let refusal): SyncMessageWriter.bytes(refusal)
     }
+  }
+
+  private static func bytes(_ members: [SpaceMember]) -> [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.field("members") { json in
+        json.array(of: members) { member, json in
+          json.object { json in
+            json.field("account", member.account)
+            json.field("role", member.role.rawValue)
+          }
+        }
+      }
+    }
+    return json.bytes
   }
 
   /// The encoded answer.
@@ -97,7 +115,7 @@ extension SyncRequestError {
     case .unauthorized: 403
     case .unknownSpace, .unknownRoute: 404
     case .methodNotAllowed: 405
-    case .differentTables: 409
+    case .differentTables, .lastOwner: 409
     case .overLimit, .overQuota: 413
     case .unsupportedMedia: 415
     case .tooManyRequests: 429

@@ -1,9 +1,11 @@
 internal import TandemRecords
+package import TandemSpace
 package import TandemSync
 
 /// The requests that a server of spaces answers. `openapi.json` describes the same.
 package enum SyncRoute: String, CaseIterable, Sendable {
   case health, metrics, description, spaces, space, tables, commits, changes, events
+  case members, setMember, removeMember
 
   /// A parameter in the query of a request.
   package enum Parameter: String, CaseIterable, Sendable {
@@ -13,12 +15,14 @@ package enum SyncRoute: String, CaseIterable, Sendable {
   /// The method.
   package var method: String {
     switch self {
-    case .health, .metrics, .description, .spaces, .space, .changes, .events: "GET"
+    case .health, .metrics, .description, .spaces, .space, .changes, .events, .members: "GET"
     case .tables, .commits: "POST"
+    case .setMember: "PUT"
+    case .removeMember: "DELETE"
     }
   }
 
-  /// The path, with `{space}` for the name of a space.
+  /// The path, with `{space}` for the name of a space, and `{account}` for that of an account.
   package var template: String {
     switch self {
     case .health: "/healthz"
@@ -30,6 +34,8 @@ package enum SyncRoute: String, CaseIterable, Sendable {
     case .commits: "/v1/spaces/{space}/commits"
     case .changes: "/v1/spaces/{space}/changes"
     case .events: "/v1/spaces/{space}/events"
+    case .members: "/v1/spaces/{space}/members"
+    case .setMember, .removeMember: "/v1/spaces/{space}/members/{account}"
     }
   }
 
@@ -39,18 +45,28 @@ package enum SyncRoute: String, CaseIterable, Sendable {
     case .changes: [.since, .cursor, .limit, .replica, .numbers]
     case .events: [.since]
     case .health, .metrics, .description, .spaces, .space, .tables, .commits: []
+    case .members, .setMember, .removeMember: []
     }
   }
 
   /// True if the path names a space.
   package var hasSpace: Bool { template.contains("{space}") }
 
+  /// True if the path names an account.
+  package var hasAccount: Bool { template.contains("{account}") }
+
+  /// True if only owners of the space may send the request.
+  var isForOwners: Bool { [.members, .setMember, .removeMember].contains(self) }
+
   /// True if the request is answered without an access token.
   package var isOpen: Bool { self == .health || self == .description }
 
-  /// The routes of a path, and the space that it names.
-  static func matching(_ segments: [String]) -> (routes: [SyncRoute], space: String?) {
+  /// The routes of a path, and the space and the account that it names.
+  static func matching(
+    _ segments: [String]
+  ) -> (routes: [SyncRoute], space: String?, account: String?) {
     var space: String?
+    var account: String?
     let routes = allCases.filter { route in
       let template = route.template.dropFirst().split(separator: "/")
       guard template.count == segments.count else { return false }
@@ -59,10 +75,17 @@ package enum SyncRoute: String, CaseIterable, Sendable {
           space = segment
           return true
         }
+        if part == "{account}" {
+          account = segment
+          return true
+        }
         return part.utf8.elementsEqual(segment.utf8)
       }
     }
-    return (routes, routes.contains(where: \.hasSpace) ? space : nil)
+    return (
+      routes, routes.contains(where: \.hasSpace) ? space : nil,
+      routes.contains(where: \.hasAccount) ? account : nil
+    )
   }
 }
 
@@ -76,6 +99,9 @@ package enum SyncCall: Sendable {
   case repeatedCommit(SyncCommitIdentity)
   case changes(SyncPull)
   case events(since: SpaceRevision?)
+  case members
+  /// Gives an account a role, or none.
+  case setMember(account: String, SpaceRole?)
 }
 
 /// The route of a request and the space that it names.
@@ -83,6 +109,8 @@ package struct RoutedRequest: Sendable {
   package let route: SyncRoute
   /// The name of the space; empty for a route without one.
   package let space: String
+  /// The name of the account; empty for a route without one.
+  package let account: String
 
   /// Finds the route of a request.
   ///
@@ -92,7 +120,7 @@ package struct RoutedRequest: Sendable {
     guard let segments = head.segments else {
       throw SyncRequestError(.malformed, "the path is not percent-encoded UTF-8")
     }
-    let (routes, space) = SyncRoute.matching(segments)
+    let (routes, space, account) = SyncRoute.matching(segments)
     guard !routes.isEmpty else {
       throw SyncRequestError(
         .unknownRoute, "there is nothing at this address; /v1/openapi.json describes what there is")
@@ -108,13 +136,20 @@ package struct RoutedRequest: Sendable {
       throw SyncRequestError(
         .malformed, "the name of a space matches \(SpaceName.pattern); this one does not")
     }
+    if let account, !AccessToken.isAccount(account) {
+      throw SyncRequestError(
+        .malformed,
+        "the name of an account has 1 to 128 letters, digits and signs of ASCII but #; this one does not"
+      )
+    }
     self.route = route
     self.space = space ?? ""
-    if route.method == "POST" { try Self.checkMedia(head) }
+    self.account = account ?? ""
+    if ["POST", "PUT"].contains(route.method) { try Self.checkMedia(head) }
   }
 
   /// Refuses a body that is not plain JSON. Web pages of other sites cannot send this type.
-  private static func checkMedia(_ head: ServedRequestHead) throws(SyncRequestError) {
+  static func checkMedia(_ head: ServedRequestHead) throws(SyncRequestError) {
     let type = (head.field("content-type") ?? "").split(separator: ";").first ?? ""
     guard type.filter({ $0 != " " }).lowercased() == "application/json",
       ["", "identity"].contains(head.field("content-encoding")?.lowercased() ?? "")
@@ -150,12 +185,35 @@ package struct RoutedRequest: Sendable {
         return .declare(try reader.tables(request.body))
       case .commits where mayWrite: return .commit(try reader.commit(request.body))
       case .commits: return .repeatedCommit(try reader.commitIdentity(request.body))
-      case .changes: break
-      case .events: break
+      case .changes, .events: break
+      case .members: return .members
+      case .removeMember: return .setMember(account: account, nil)
+      case .setMember: break
       }
     } catch {
       throw SyncRequestError(error)
     }
+    if route == .setMember { return .setMember(account: account, try role(request.body)) }
+    return try read(parameters)
+  }
+
+  /// The role in a body of a request, `{"role":"writer"}`.
+  private func role(_ body: [UInt8]) throws(SyncRequestError) -> SpaceRole {
+    guard body.count <= Self.maxRoleByteCount, let value = try? JSONValue(parsing: body),
+      case .object(let fields) = value, fields.count == 1,
+      let role = fields["role"]?.text.flatMap({ SpaceRole(rawValue: $0) })
+    else {
+      let names = SpaceRole.allCases.map { "\"\($0)\"" }.joined(separator: ", ")
+      throw SyncRequestError(.malformed, "the body is {\"role\":R}, with R one of \(names)")
+    }
+    return role
+  }
+
+  /// The maximum length of a body with a role, in bytes.
+  private static let maxRoleByteCount = 1_000
+
+  /// Reads the parameters of a request for changes or events.
+  private func read(_ parameters: QueryParameters) throws(SyncRequestError) -> SyncCall {
     let since = try parameters.value(.since, "a revision") { SpaceRevision($0) }
     guard route == .changes else { return .events(since: since) }
     let limit = try parameters.value(.limit, "a number of at least 1") { text in

@@ -1,3 +1,4 @@
+internal import TandemSpace
 internal import TandemSync
 
 extension SyncService {
@@ -7,7 +8,7 @@ extension SyncService {
     case local
     case token(AccessToken)
 
-    /// The rights in a space; `nil` if there are none.
+    /// The rights in a space, apart from those of a member; `nil` if there are none.
     func access(to space: String) -> SpaceListing.Access? {
       switch self {
       case .local: .write
@@ -23,6 +24,8 @@ extension SyncService {
       }
     }
 
+    var isLocal: Bool { if case .local = self { true } else { false } }
+
     var account: String? {
       switch self {
       case .local: nil
@@ -30,12 +33,25 @@ extension SyncService {
       }
     }
 
-    /// True if it may still read a space, by the tokens as they are now.
-    func isPermitted(toRead space: String, _ tokens: (any TokenSource)?) -> Bool {
-      switch self {
-      case .local: tokens?.areRequired != true
-      case .token(let token): (try? tokens?.current(token))?.access(to: space) != nil
-      }
+    /// The account whose roles in spaces are rights of the client, too.
+    var member: String? {
+      if case .token(let token) = self, token.hasRoles { token.account } else { nil }
+    }
+
+    /// The account that may create a space and then owns it; `nil` if the client may not.
+    func creator(of space: String) -> String? {
+      if case .token(let token) = self, token.mayCreate(space) { token.account } else { nil }
+    }
+
+    /// True if it may still read a space, by the tokens and the members as they are now.
+    func isPermitted(
+      toRead space: String, _ tokens: (any TokenSource)?, _ members: (any SpaceMemberships)?
+    ) -> Bool {
+      guard case .token(let token) = self else { return tokens?.areRequired != true }
+      guard let current = try? tokens?.current(token) else { return false }
+      if current.access(to: space) != nil { return true }
+      guard current.hasRoles, let members else { return false }
+      return (try? members.role(of: current.account, in: space)) != nil
     }
 
     /// The name under which its requests are counted.
@@ -47,7 +63,62 @@ extension SyncService {
     }
   }
 
-  /// The client of a request, if it has any right in the space that the request names.
+  /// What a client may do in a space.
+  struct Standing {
+    let access: SpaceListing.Access?
+    /// True if it may see and change the members.
+    let isOwner: Bool
+  }
+
+  /// What a client may do in a space, by its token and as a member.
+  func standing(of client: Client, in request: RoutedRequest) async throws -> Standing {
+    let own = client.access(to: request.space)
+    guard let account = client.member, let members = spaces.members,
+      own != .write || request.route.isForOwners
+    else {
+      return Standing(access: own, isOwner: client.isLocal && spaces.members != nil)
+    }
+    try await members.refresh()
+    let role = try members.role(of: account, in: request.space)
+    return Standing(
+      access: role?.access == .write ? .write : own ?? role?.access, isOwner: role == .owner)
+  }
+
+  /// What a client may do in the space that a request names, if it may do what it asks for.
+  func permittedStanding(
+    of client: Client, in request: RoutedRequest
+  ) async throws -> Standing {
+    guard request.route.hasSpace else { return Standing(access: nil, isOwner: false) }
+    let standing = try await standing(of: client, in: request)
+    let creates = request.route == .tables && client.creator(of: request.space) != nil
+    guard standing.access != nil || creates else {
+      throw try await refusal(of: request.space, for: client)
+    }
+    if request.route.isForOwners, !standing.isOwner { throw SyncRequestError.ownersOnly }
+    return standing
+  }
+
+  /// The number of renamings of a space that a refusal follows.
+  private static let maxRenamingCount = 8
+
+  /// The refusal of a client without rights: as for a space that does not exist, unless it is a member of the space that
+  /// had this name.
+  func refusal(of space: String, for client: Client) async throws -> SyncRequestError {
+    guard let account = client.member, let members = spaces.members else {
+      return .unknownSpace(space)
+    }
+    var name = space
+    for _ in 0..<Self.maxRenamingCount {
+      guard let next = try await spaces.successor(of: name) else { break }
+      name = next
+      if try members.role(of: account, in: name) != nil {
+        return FormerSpace.renamed(name).refusal(of: space)
+      }
+    }
+    return .unknownSpace(space)
+  }
+
+  /// The client of a request.
   func client(
     of head: ServedRequestHead, for request: RoutedRequest, _ subject: inout Subject
   ) throws(SyncRequestError) -> Client {
@@ -55,10 +126,6 @@ extension SyncService {
     if request.route.hasSpace { subject.space = request.space }
     let client = try client(of: head)
     subject.account = client.account
-    // As for a space that does not exist.
-    if request.route.hasSpace, client.access(to: request.space) == nil {
-      throw .unknownSpace(request.space)
-    }
     return client
   }
 

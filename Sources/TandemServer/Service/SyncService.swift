@@ -254,11 +254,12 @@ extension SyncService {
       let client = try client(of: request.head, for: routed, &subject)
       try begin(client)
       defer { end(client) }
+      let standing = try await permittedStanding(of: client, in: routed)
       var isLarge = request.body.count > Self.maxSmallBodyByteCount
       if isLarge { await gate.enter() }
       defer { if isLarge { gate.leave() } }
       let call = try routed.call(
-        request, mayWrite: client.access(to: routed.space) == .write, limits: limits.messages)
+        request, mayWrite: standing.access == .write, limits: limits.messages)
       if case .commit(let commit) = call, commit.of > 1, !isLarge {
         // With the last missing part, the space reads all others.
         await gate.enter()
@@ -268,7 +269,7 @@ extension SyncService {
         return try await stream(routed.space, since: since, for: client)
       }
       return answer(
-        try await reply(to: call, routed.space, client), route: subject.route, request.head)
+        try await reply(to: call, routed, client, standing), route: subject.route, request.head)
     } catch let refusal as SyncRequestError {
       return answer(.refusal(refusal), route: subject.route, request.head)
     } catch is CancellationError {
@@ -308,8 +309,9 @@ extension SyncService {
   }
 
   private func reply(
-    to call: SyncCall, _ space: String, _ client: Client
+    to call: SyncCall, _ request: RoutedRequest, _ client: Client, _ standing: Standing
   ) async throws -> SyncReply {
+    let space = request.space
     switch call {
     case .health: return .health
     case .metrics: return .text(metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
@@ -323,7 +325,11 @@ extension SyncService {
     case .changes(let pull):
       return SyncReply(
         try await spaces.with(space) { try await $0.page(pull, account: client.account) })
-    case .declare(let tables): return .tables(try await declare(tables, in: space, client))
+    case .declare(let tables):
+      return .tables(try await declare(tables, in: request, client, standing))
+    case .members: return .members(try await memberships.members(of: space))
+    case .setMember(let account, let role):
+      return .members(try await setMember(account, role, in: space, client))
     case .commit(let commit):
       return .outcome(
         try await outcome(in: space) { store in
@@ -342,18 +348,87 @@ extension SyncService {
   }
 
   private func listings(for client: Client) async throws -> [SpaceListing] {
-    try await spaces.names().compactMap { name in
-      client.access(to: name).map { SpaceListing(name: name, access: $0) }
+    var roles: [String: SpaceRole] = [:]
+    if let account = client.member, let members = spaces.members {
+      try await members.refresh()
+      roles = try members.roles(of: account)
+    }
+    return try await spaces.names().compactMap { name in
+      let (own, role) = (client.access(to: name), roles[name]?.access)
+      let access = role == .write ? role : own ?? role
+      return access.map { SpaceListing(name: name, access: $0) }
     }
   }
 
   private func declare(
-    _ tables: [SpaceTable], in space: String, _ client: Client
+    _ tables: [SpaceTable], in request: RoutedRequest, _ client: Client, _ standing: Standing
   ) async throws -> [SpaceTable] {
-    let mayWrite = client.access(to: space) == .write
-    return try await spaces.with(space, creates: mayWrite) { store in
+    let space = request.space
+    var access = standing.access
+    if let account = client.creator(of: space) {
+      access = try await create(request, owner: account, client, access)
+    }
+    let mayWrite = access == .write
+    // A member cannot create the space again that it was a member of.
+    return try await spaces.with(space, creates: client.access(to: space) == .write) { store in
       try await store.declare(tables, adds: mayWrite)
     }
+  }
+
+  /// Creates a space that does not exist, which the client may.
+  ///
+  /// - Returns: The rights of the client in the space.
+  private func create(
+    _ request: RoutedRequest, owner account: String, _ client: Client,
+    _ access: SpaceListing.Access?
+  ) async throws -> SpaceListing.Access {
+    do {
+      if try await spaces.create(request.space, owner: account) {
+        log(memberEvent("\(account) created the space, and owns it", request.space, client))
+        return .write
+      }
+    } catch let error as SyncRequestError where error.code == .unknownSpace && access == nil {
+      // What became of a space is for its members.
+      throw try await refusal(of: request.space, for: client)
+    }
+    // Another device of the account may have created it meanwhile.
+    guard let access = try await standing(of: client, in: request).access else {
+      throw SyncRequestError.unknownSpace(request.space)
+    }
+    return access
+  }
+
+  /// The members, which a client may see only if there are some.
+  private var memberships: any SpaceMemberships {
+    get throws(SyncRequestError) {
+      guard let members = spaces.members else { throw .ownersOnly }
+      return members
+    }
+  }
+
+  private func setMember(
+    _ account: String, _ role: SpaceRole?, in space: String, _ client: Client
+  ) async throws -> [SpaceMember] {
+    let change = SpaceMemberChange(
+      account: account, role: role, asker: client.member, keepsOwner: true)
+    // There are no members of a space that does not exist.
+    let members = try await spaces.with(space) { _ in
+      try await self.memberships.change(change, in: space)
+    }
+    log(memberEvent(Self.text(of: change), space, client))
+    return members
+  }
+
+  /// A change of a member, for the log.
+  static func text(of change: SpaceMemberChange) -> String {
+    change.role.map { "made \(change.account) \($0) of the space" }
+      ?? "removed the member \(change.account)"
+  }
+
+  private func memberEvent(_ text: String, _ space: String, _ client: Client) -> ServerEvent {
+    var event = ServerEvent(.notice, text, space: space)
+    event.account = client.account
+    return event
   }
 
   /// Answers a commit by `body`, and counts it.
@@ -412,7 +487,10 @@ extension SyncService {
     feeds.add(
       SpaceFeed.Follower(
         stream: stream,
-        isPermitted: { [tokens] in client.isPermitted(toRead: space, tokens) }),
+        isMember: client.access(to: space) == nil,
+        isPermitted: { [tokens, spaces] in
+          client.isPermitted(toRead: space, tokens, spaces.members)
+        }),
       to: space, since: since ?? head)
     metrics.countAnswer(SyncRoute.events.rawValue, status: 200)
     return HTTPAnswer(

@@ -131,7 +131,8 @@ struct WebToken {
     let rights = claims[rules.rightsClaim]
     return AcceptedWebToken(
       account: account, expiry: expiry + WebTokenRules.leeway,
-      readable: try Self.spaces(rights?["read"]), writable: try Self.spaces(rights?["write"]))
+      readable: try Self.spaces(rights?["read"]), writable: try Self.spaces(rights?["write"]),
+      creatable: try Self.spaces(rights?["create"]))
   }
 
   /// The seconds since 1970 of a date, which may have a fraction.
@@ -164,4 +165,5 @@ struct AcceptedWebToken: Hashable, Sendable {
   let expiry: Double
   let readable: [String]
   let writable: [String]
+  let creatable: [String]
 }

@@ -154,7 +154,8 @@ package final class WebTokenSource: TokenSource {
       let (accepted, key) = try WebToken(text).accepted(by: rules, keys, now: now)
       let token = AccessToken(
         hash: hash, account: accepted.account, access: .write, scope: .spaces(accepted.writable),
-        alsoReads: accepted.readable, expiry: accepted.expiry)
+        alsoReads: accepted.readable, creates: .spaces(accepted.creatable),
+        expiry: accepted.expiry)
       state.withLock { state in
         // The keys may have changed since.
         guard state.keys.keys.contains(where: { $0.text == key }) else { return }

@@ -137,6 +137,8 @@ public struct SyncRequestError: Error, Hashable, Sendable, CustomStringConvertib
     public static let unsupportedMedia = Code(name: "unsupportedMedia")
     /// The tables of the replica are not those of the space.
     public static let differentTables = Code(name: "differentTables")
+    /// The account is the only owner of the space, which has to keep one.
+    public static let lastOwner = Code(name: "lastOwner")
     /// The client has too many requests under way. The same bytes may be sent again.
     public static let tooManyRequests = Code(name: "tooManyRequests")
     /// The space cannot answer now. The outcome is unknown; the same bytes may be sent again.

@@ -58,11 +58,12 @@ package final class RunningTool {
   package func end() async -> Int32 { await program.end() }
 }
 
-/// Sends a request to a server that runs, a POST if it has a body.
+/// Sends a request to a server that runs: unless specified otherwise, a POST if it has a body.
 package func answer(
-  _ url: String, secret: String? = nil, body: String? = nil
+  _ url: String, method: String? = nil, secret: String? = nil, body: String? = nil
 ) async throws -> (status: Int, text: String) {
-  var request = HTTPRequest(body == nil ? "GET" : "POST", url: url)
+  var request = HTTPRequest(
+    HTTPRequest.Method(rawValue: method ?? (body == nil ? "GET" : "POST")), url: url)
   request.body = body.map { Array($0.utf8) }
   if body != nil { request.fields["Content-Type"] = "application/json" }
   if let secret { request.fields["Authorization"] = "Bearer \(secret)" }

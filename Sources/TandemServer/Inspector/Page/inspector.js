@@ -1,4 +1,4 @@
-// The inspector's page: asks the server for its state again and again, and shows it. It changes nothing.
+// The inspector's page: asks the server for its state again and again, and shows it. It changes what administrators ask for.
 
 const interval = 2000, pauseAfterFailure = 10_000;
 const find = selector => document.querySelector(selector);
@@ -10,6 +10,7 @@ const named = () => {
 let space = named();
 let timer = null;
 let lastAnswer = null;
+let mayAdminister = false;
 
 // MARK: Requests
 
@@ -20,9 +21,13 @@ class Refusal extends Error {
   }
 }
 
-async function get(address) {
+async function get(address, body) {
   const token = storage.getItem("token");
-  const answer = await fetch(address, { cache: "no-store", headers: token ? { Authorization: `Bearer ${token}` } : {} });
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  if (body) headers["Content-Type"] = "application/json";
+  const answer = await fetch(address, {
+    cache: "no-store", headers, method: body ? "POST" : "GET", body: body && JSON.stringify(body),
+  });
   const text = await answer.text();
   if (answer.ok) return text;
   let message = text;
@@ -80,6 +85,8 @@ function askForToken(error) {
   storage.removeItem("token");
   find("main").hidden = true;
   find(".leave").hidden = true;
+  find(".tokens-card").hidden = true;
+  hideSecret();
   find(".token").hidden = false;
   find(".age").textContent = "";
   find(".token .problem").hidden = error.status === 401 && !hadToken;
@@ -147,6 +154,11 @@ function show(report) {
   text(".details > .problem", report.problem ?? "");
   find(".space").hidden = !report.space;
   if (report.space) showSpace(report.space);
+  mayAdminister = report.mayChangeTokens || !!report.space?.members;
+  showMembers(report.space?.members);
+  const isFirst = find(".tokens-card").hidden;
+  find(".tokens-card").hidden = !report.mayChangeTokens;
+  if (report.mayChangeTokens && isFirst) showTokens();
 }
 
 function spaceRow({ name, version, isChosen }) {
@@ -154,7 +166,10 @@ function spaceRow({ name, version, isChosen }) {
     element("span", { textContent: version ?? "unusable" }));
   button.dataset.name = name;
   if (isChosen) button.setAttribute("aria-current", "true");
-  button.addEventListener("click", () => choose(name));
+  button.addEventListener("click", () => {
+    find(".space-card .done").hidden = true;
+    choose(name);
+  });
   return element("li", { className: version === null ? "unusable" : "" }, button);
 }
 
@@ -237,8 +252,145 @@ function showAge() {
   age.classList.toggle("late", !!age.dataset.problem);
   text(".age", age.dataset.problem
     ? `No answer${lastAnswer ? ` since ${new Date(lastAnswer).toLocaleTimeString("en-GB")}` : ""}: ${age.dataset.problem}`
-    : `Read only · refreshed every ${interval / 1000} seconds`);
+    : `${mayAdminister ? "Refreshed" : "Read only · refreshed"} every ${interval / 1000} seconds`);
 }
+
+// MARK: Administration
+
+/** Asks for an action; returns the answer, or null after a refusal, which the card of a place shows. */
+async function act(place, action) {
+  const problem = place.closest(".card").querySelector(".problem");
+  try {
+    const answer = JSON.parse(await get("inspect/action", action));
+    problem.hidden = true;
+    return answer;
+  } catch (error) {
+    problem.textContent = error.message;
+    problem.hidden = false;
+    return null;
+  }
+}
+
+/** Calls a function with the fields of a form whenever it is sent. */
+function whenSent(selector, body) {
+  const form = find(selector);
+  form.addEventListener("submit", async event => {
+    event.preventDefault();
+    const button = form.querySelector("button");
+    if (button.disabled) return;
+    button.disabled = true;
+    try { await body(Object.fromEntries(new FormData(form)), form); } finally { button.disabled = false; }
+  });
+}
+
+function showMembers(members) {
+  for (const card of document.querySelectorAll(".members-card, .space-card")) card.hidden = !members;
+  if (members) list(".members", members.map(member => ({ ...member, space })), memberRow);
+}
+
+function memberRow({ account, role, space }) {
+  const select = element("select", { ariaLabel: `Role of ${account}` },
+    ...["reader", "writer", "owner"].map(name => element("option", { textContent: name })));
+  select.value = role;
+  const set = async (place, role) => {
+    const answer = await act(place, { action: "setMember", space, account, role });
+    if (!answer) select.value = select.dataset.role;
+    refresh();
+  };
+  select.dataset.role = role;
+  select.addEventListener("change", () => set(select, select.value));
+  const remove = sureButton("Remove", () => set(remove, null));
+  return element("tr", {}, cell(account), element("td", {}, select), element("td", { className: "number" }, remove));
+}
+
+/** A button that acts at the second click. */
+function sureButton(title, action) {
+  const button = element("button", { type: "button", textContent: title });
+  const reset = () => { button.textContent = title; delete button.dataset.sure; };
+  button.addEventListener("click", () => {
+    if (button.dataset.sure) { reset(); action(); } else { button.textContent = `${title}: sure?`; button.dataset.sure = "yes"; }
+  });
+  button.addEventListener("blur", reset);
+  return button;
+}
+
+whenSent(".add-member", async ({ account, role }, form) => {
+  if (await act(form, { action: "setMember", space, account, role })) form.reset();
+  await refresh();
+});
+
+/** Says what was done to a space. */
+function tell(message) {
+  find(".space-card .done").hidden = false;
+  find(".space-card .done").textContent = message;
+}
+
+whenSent(".forget", async ({ keep }, form) => {
+  if (!await act(form, { action: "forget", space, keep })) return;
+  form.reset();
+  tell(`${space}: only the last commits are kept.`);
+  await refresh();
+});
+
+whenSent(".rename", async ({ name, confirm }, form) => {
+  const former = space;
+  if (!await act(form, { action: "rename", space: former, confirm, name })) return;
+  form.reset();
+  tell(`${former} is called ${name} now.`);
+  await choose(name);
+});
+
+whenSent(".delete", async ({ confirm }, form) => {
+  const former = space;
+  if (!await act(form, { action: "delete", space: former, confirm })) return;
+  form.reset();
+  tell(`${former} is deleted.`);
+  await choose(null);
+});
+
+async function showTokens() {
+  const answer = await act(find(".tokens"), { action: "tokens", search: find(".token-search input").value });
+  if (!answer) return;
+  text(".token-count", answer.count > answer.tokens.length
+    ? `the newest ${answer.tokens.length} of ${answer.count.toLocaleString("en")}` : answer.count);
+  list(".tokens", answer.tokens, tokenRow);
+}
+
+function tokenRow({ id, account, access, spaces, create, expires, isExpired, used, note }) {
+  const right = [access, spaces.join(", ") || "as a member"].join(" ");
+  const revoke = sureButton("Revoke", async () => {
+    await act(revoke, { action: "revokeToken", id });
+    await showTokens();
+    refresh();
+  });
+  const row = element("tr", { className: isExpired ? "expired" : "" }, cell(id, "id"), cell(account), cell(right),
+    cell(expires ? time(Date.parse(expires)) : "–", "time"), cell(used ? time(Date.parse(used)) : "–", "time"),
+    element("td", { className: "number" }, revoke));
+  if (create.length) row.children[2].append(element("small", { textContent: `may create ${create.join(", ")}` }));
+  if (note) row.children[1].append(element("small", { textContent: note }));
+  return row;
+}
+
+whenSent(".make-token", async ({ account, access, spaces, create, expires, note }, form) => {
+  const words = names => names.replace(/\s+/g, "");
+  const made = await act(form, {
+    action: "createToken", account, access, spaces: words(spaces), create: words(create),
+    expires: expires || null, note: note.trim() || null,
+  });
+  if (!made) return;
+  form.reset();
+  find(".secret").textContent = made.token;
+  find(".made").hidden = false;
+  await showTokens();
+});
+
+function hideSecret() {
+  find(".secret").textContent = "";
+  find(".made").hidden = true;
+}
+
+find(".hide-secret").addEventListener("click", hideSecret);
+find(".token-search input").addEventListener("input", showTokens);
 
 // MARK: Events
 

@@ -1,0 +1,78 @@
+internal import TandemSpace
+internal import TandemSync
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Renaming and deletion. The name that a space had is kept (``TandemSpace/FormerSpace``), durably, before the file goes.
+extension SpaceDirectory {
+  package func rename(_ name: String, to newName: String) async throws -> Bool {
+    guard SpaceName.isValid(newName) else {
+      throw SyncRequestError(.malformed, "the name of a space matches \(SpaceName.pattern)")
+    }
+    // Nobody creates a space of the new name meanwhile.
+    await creations.enter()
+    defer { creations.leave() }
+    return try await withClosed(name) {
+      guard !contains(newName) else { return false }
+      // The newest commits are in files beside it until it is closed.
+      try SQLiteSpaceStore.withFile(file(of: name), creates: false) { _ in }
+      for suffix in ["-wal", "-journal"] where access(file(of: name) + suffix, F_OK) == 0 {
+        throw ServerError(.directory, "another program uses the space \(name); stop it")
+      }
+      try note(.renamed(newName), of: name)
+      try memberFile.rename(name, to: newName) {
+        guard systemRename(file(of: name), file(of: newName)) == 0 else {
+          throw failure("rename", file(of: name))
+        }
+        unlink(formerPath(of: newName))
+        try synchronize()
+      }
+      return true
+    }
+  }
+
+  package func delete(_ name: String) async throws {
+    try await withClosed(name) {
+      try note(.deleted, of: name)
+      try memberFile.replace([], of: name)
+      for suffix in ["", "-wal", "-shm", "-journal"] {
+        let path = file(of: name) + suffix
+        guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete", path) }
+      }
+      try synchronize()
+    }
+  }
+
+  private nonisolated func note(_ former: FormerSpace, of name: String) throws {
+    let path = formerPath(of: name)
+    unlink(path)
+    guard symlink(former.text, path) == 0 else { throw failure("write", path) }
+    try synchronize()
+  }
+
+  /// Returns once the names in the directory are on disk.
+  private nonisolated func synchronize() throws(ServerError) {
+    guard synchronizeDirectory(path) else { throw failure("synchronize", path) }
+  }
+
+  private nonisolated func failure(_ action: String, _ path: String) -> ServerError {
+    ServerError(.directory, "cannot \(action) \(path): \(systemReason())")
+  }
+}
+
+/// `rename(2)`; the method above hides its own name.
+private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
+
+/// Returns true once the names in a directory are on disk. A file system that cannot synchronize one is no error.
+private func synchronizeDirectory(_ path: String) -> Bool {
+  let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  guard descriptor >= 0 else { return false }
+  defer { close(descriptor) }
+  return fsync(descriptor) == 0 || errno == EINVAL
+}

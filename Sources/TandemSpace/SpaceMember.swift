@@ -1,0 +1,115 @@
+package import TandemSync
+
+/// What an account may do in a space as its member.
+package enum SpaceRole: String, CaseIterable, Comparable, Sendable {
+  case reader
+  /// To read and to change the records, and to declare tables.
+  case writer
+  /// All that a writer may, and to change the members.
+  case owner
+
+  /// True if the second role may do more.
+  package static func < (first: SpaceRole, second: SpaceRole) -> Bool {
+    first.rank < second.rank
+  }
+
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+  /// The rights of the role.
+  package var access: SpaceListing.Access { self == .reader ? .read : .write }
+}
+
+/// A member of a space: an account with a role.
+package struct SpaceMember: Hashable, Sendable {
+  /// The maximum number of members of a space.
+  package static let maxCount = 1_000
+
+  /// The account.
+  package let account: String
+  /// The role.
+  package let role: SpaceRole
+
+  /// A member.
+  package init(account: String, role: SpaceRole) {
+    self.account = account
+    self.role = role
+  }
+}
+
+/// A change of one member of a space.
+package struct SpaceMemberChange: Hashable, Sendable {
+  /// The account.
+  package let account: String
+  /// Its new role; `nil` to remove it. An account that is no member can be removed.
+  package let role: SpaceRole?
+  /// The account that asks for the change, and has to be an owner; `nil` for an operator.
+  package let asker: String?
+  /// True if the space has to keep an owner.
+  package let keepsOwner: Bool
+
+  /// A change.
+  package init(
+    account: String, role: SpaceRole?, asker: String? = nil, keepsOwner: Bool = false
+  ) {
+    self.account = account
+    self.role = role
+    self.asker = asker
+    self.keepsOwner = keepsOwner
+  }
+
+  /// The members after the change, sorted by the bytes of their accounts.
+  ///
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `unauthorized`, `lastOwner` or `overLimit`.
+  package func applied(
+    to members: [SpaceMember]
+  ) throws(SyncRequestError) -> [SpaceMember] {
+    let owners = members.filter { $0.role == .owner }.map(\.account)
+    if let asker, !owners.contains(asker) { throw .ownersOnly }
+    if keepsOwner, role != .owner, owners == [account] {
+      throw SyncRequestError(
+        .lastOwner, "\(account) is the only owner of the space: give it another owner first")
+    }
+    let others = members.filter { $0.account != account }
+    guard let role else { return others }
+    guard others.count < SpaceMember.maxCount else {
+      throw SyncRequestError(
+        .overLimit, "the space has \(SpaceMember.maxCount) members, the most: remove some")
+    }
+    return (others + [SpaceMember(account: account, role: role)]).sorted {
+      $0.account.utf8.lexicographicallyPrecedes($1.account.utf8)
+    }
+  }
+}
+
+extension SyncRequestError {
+  /// The refusal of an account that may create no more spaces.
+  package static func tooManySpaces(_ maxCount: Int) -> SyncRequestError {
+    SyncRequestError(
+      .overQuota, "the account has created \(maxCount) spaces, the most that it may create")
+  }
+
+  /// The refusal of a client that is no owner of the space.
+  package static let ownersOnly = SyncRequestError(
+    .unauthorized, "only an owner of the space may see and change its members")
+}
+
+/// The members of the spaces of a store. Their roles are rights beside those of access tokens.
+package protocol SpaceMemberships: Sendable {
+  /// Makes ``role(of:in:)`` and ``roles(of:)`` see all changes that were made before.
+  func refresh() async throws
+
+  /// The role of an account in a space; `nil` if it is no member, or if there is no such space.
+  func role(of account: String, in space: String) throws -> SpaceRole?
+
+  /// The roles of an account, by the names of the spaces of which it is a member.
+  func roles(of account: String) throws -> [String: SpaceRole]
+
+  /// The members of a space, sorted by the bytes of their accounts.
+  func members(of space: String) async throws -> [SpaceMember]
+
+  /// Changes the members of a space while nobody else does.
+  ///
+  /// - Returns: The members after the change.
+  /// - Throws: ``TandemSync/SyncRequestError``, as ``SpaceMemberChange/applied(to:)``.
+  func change(_ change: SpaceMemberChange, in space: String) async throws -> [SpaceMember]
+}
