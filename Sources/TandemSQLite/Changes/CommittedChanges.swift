@@ -1,4 +1,3 @@
-
 /// A request to be notified of changes of one table.
 package struct TableInterest: Hashable, Sendable {
   /// The source of a changed row's key while the row changes.
