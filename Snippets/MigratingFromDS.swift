@@ -18,7 +18,8 @@ func migrate() async throws {
   let changes = try SetDifference(from: shadow, to: client)
   print(changes.inserted.map(\.id), changes.updated.map(\.new.id), changes.isEmpty)
   // ["E"] ["A"] false
-  let words = try SetDifference(from: ["A", "B", "C"], to: ["B", "C", "D"])
+  let words = try SetDifference(
+    from: ["A", "B", "C"], to: ["B", "C", "D"], identifiedBy: \.self)
   print(words.inserted, words.deleted)  // ["D"] ["A"]
   // snippet.end
 

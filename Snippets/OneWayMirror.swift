@@ -10,25 +10,16 @@ actor Album {
   func remove(_ ids: [Int]) { for id in ids { versions[id] = nil } }
 }
 
-struct AlbumProcessor: MirrorProcessor {
-  let remote: [Photo]
-  let album: Album
-
-  func source() async throws -> MirrorPages<Photo> { MirrorPages(remote) }
-  func localIDs() async throws -> MirrorPages<Int> { MirrorPages(await album.ids) }
-  func needsUpdate(_ photo: Photo) async throws -> Bool {
-    await album.versions[photo.id] != photo.version
-  }
-  func transfer(
-    _ photo: Photo, in stage: MirrorStage, progress: MirrorTransferProgress
-  ) async throws { await album.put(photo) }  // After an error, the mirror retries.
-  func remove(_ ids: [Int]) async throws { await album.remove(ids) }
-}
-
 // New and newer items are transferred, then missing ones are removed, unless a transfer failed.
 let remote = [Photo(id: 2, version: 1), Photo(id: 3, version: 2), Photo(id: 4, version: 1)]
+let album = Album()
+var processor = MirrorProcessor(
+  list: { MirrorPages(remote) }, local: { MirrorPages(await album.ids) },
+  transfer: { photo, _, _ in await album.put(photo) },  // After an error, the mirror retries.
+  remove: { await album.remove($0) })
+processor.needsUpdate = { photo in await album.versions[photo.id] != photo.version }
 // snippet.running
-let mirror = OneWayMirror(AlbumProcessor(remote: remote, album: Album()))
+let mirror = OneWayMirror(processor)
 let report = try await mirror.run()
 print(report.transferred.map(\.id), report.removed)  // [3, 4] [1]
 // snippet.end

@@ -131,6 +131,7 @@ extension LiveQuery where Element: Identifiable & Equatable, Element.ID: Sendabl
   ///   - onUpdate: Updates the element that is presented for a row that changed;
   ///     see ``differences(in:delivery:deliversEmptyStart:onUpdate:)``. It is also called for elements of
   ///     `start` that are not equal to those read.
+  @_disfavoredOverload  // Records are compared by their stored values.
   public func differences(
     in database: Database, startingFrom start: [Element], delivery: LiveDelivery = .latest,
     deliversEmptyStart: Bool = true, onUpdate: Update? = nil
@@ -146,28 +147,6 @@ extension LiveQuery where Element: DatabaseRecord {
   /// Records are compared by their stored values, and identified by their key, so they need neither
   /// be `Equatable` nor `Identifiable`. Each record that is read is encoded again, once, so that a
   /// value that a column stores in another form does not count as changed.
-  ///
-  /// - Parameters:
-  ///   - database: The database to read and to observe.
-  ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
-  ///     difference depends on them. If two have the same key, the sequence throws
-  ///     ``/TandemDifferences/IdentityViolation``.
-  ///   - delivery: The commits for which a difference is delivered.
-  ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
-  ///   - onUpdate: Updates the element that is presented for a row that changed;
-  ///     see ``differences(in:delivery:deliversEmptyStart:onUpdate:)``.
-  public func differences(
-    in database: Database, startingFrom start: [Element], delivery: LiveDelivery = .latest,
-    deliversEmptyStart: Bool = true, onUpdate: Update? = nil
-  ) -> LiveSequence<SetDifference<Element>> {
-    differences(database, delivery, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
-  }
-}
-
-extension LiveQuery
-where Element: DatabaseRecord & Identifiable & Equatable, Element.ID: SendableMetatype {
-  /// The changes of the result as a set, starting from the given records, which are compared by
-  /// their stored values.
   ///
   /// - Parameters:
   ///   - database: The database to read and to observe.

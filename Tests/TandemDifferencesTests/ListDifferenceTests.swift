@@ -177,7 +177,8 @@ struct ListDifferenceTests {
     #expect(lengths.moves.count == 1)
     #expect(lengths.updates.count == 2)
     let ignoring = Difference(
-      from: [ListItem(id: 1)], to: [ListItem(id: 1, version: 1)], by: { _, _ in true })
+      from: [ListItem(id: 1)], to: [ListItem(id: 1, version: 1)], identifiedBy: \.id,
+      by: { _, _ in true })
     #expect(ignoring.isEmpty)
   }
 

@@ -193,13 +193,17 @@ struct SetDifferenceIdentifiedTests {
       && list.filter { $0 == list[violation.offset] }.count > 1
   }
 
-  @Test("plain values are their own identities, and records that are identifiable keep theirs")
+  @Test("plain values can be their own identities, and records that are identifiable keep theirs")
   func plainValues() throws {
-    let difference = try SetDifference(from: ["A", "B"], to: ["B", "C"])
+    let difference = try SetDifference(from: ["A", "B"], to: ["B", "C"], identifiedBy: \.self)
     #expect(difference == SetDifference(inserted: ["C"], deleted: ["A"]))
-    #expect(throws: IdentityViolation.self) { try SetDifference(from: ["A"], to: ["B", "B"]) }
-    #expect(throws: IdentityViolation.self) { try SetDifference(from: [Double.nan], to: []) }
-    let list = ListDifference(from: ["A", "B"], to: ["B", "C"])
+    #expect(throws: IdentityViolation.self) {
+      try SetDifference(from: ["A"], to: ["B", "B"], identifiedBy: \.self)
+    }
+    #expect(throws: IdentityViolation.self) {
+      try SetDifference(from: [Double.nan], to: [], identifiedBy: \.self)
+    }
+    let list = ListDifference(from: ["A", "B"], to: ["B", "C"], identifiedBy: \.self)
     #expect(list.deletions.map(\.element) == ["A"] && list.insertions.map(\.element) == ["C"])
     struct Word: Hashable, Identifiable {
       var id: Int

@@ -47,7 +47,7 @@ struct MirrorPageBoundTests {
 
   private struct Item: Identifiable, Sendable { var id: Key }
 
-  private struct Processor: MirrorProcessor {
+  private struct Sides {
     let census: Census
     let pageCount: Int
 
@@ -66,28 +66,22 @@ struct MirrorPageBoundTests {
       return MirrorPages(from: 0) { (make($0), $0 < last ? $0 + 1 : nil) }
     }
 
-    func source() async throws -> MirrorPages<Item> {
-      pages { keys($0, of: 0).map(Item.init) }
+    var processor: MirrorProcessor<Item> {
+      MirrorProcessor(
+        list: { pages { keys($0, of: 0).map(Item.init) } }, local: { pages { keys($0, of: 500) } },
+        transfer: { _, _, _ in }, remove: { _ in })
     }
-
-    func localIDs() async throws -> MirrorPages<Key> { pages { keys($0, of: 500) } }
-
-    func transfer(
-      _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
-    ) async throws {}
-
-    func remove(_ ids: [Key]) async throws {}
   }
 
   /// The most items and identities that were alive at a time, but for those the report is made of.
   private func mostAlive(pageCount: Int, isSorted: Bool = true) async throws -> Int {
     let census = Census()
-    let processor = Processor(census: census, pageCount: pageCount)
+    let processor = Sides(census: census, pageCount: pageCount).processor
     let mirror = isSorted ? OneWayMirror(sorted: processor) : OneWayMirror(processor)
     let report = try await mirror.run()
     let changeCount = pageCount / 10
     #expect(report.transferred.count == changeCount && report.removed.count == changeCount)
-    #expect(report.skippedCount == pageCount * Processor.pageSize - 2 * changeCount)
+    #expect(report.skippedCount == pageCount * Sides.pageSize - 2 * changeCount)
     return census.most - 2 * changeCount
   }
 
@@ -95,9 +89,9 @@ struct MirrorPageBoundTests {
   func bound() async throws {
     for pageCount in [10, 100, 1_000] {
       let most = try await mostAlive(pageCount: pageCount)
-      #expect(most <= 4 * Processor.pageSize, "\(most) of \(pageCount) pages")
+      #expect(most <= 4 * Sides.pageSize, "\(most) of \(pageCount) pages")
     }
     // What the bound is worth: unsorted sides are held whole.
-    #expect(try await mostAlive(pageCount: 100, isSorted: false) >= 90 * Processor.pageSize)
+    #expect(try await mostAlive(pageCount: 100, isSorted: false) >= 90 * Sides.pageSize)
   }
 }

@@ -142,24 +142,18 @@ struct MirrorPlannerTests {
     var asked: [Int] = []
     var maxQuestionCount = 0
     while true {
-      if planning.need != .localIDs {
-        asked += planning.questions.map(\.id)
-        maxQuestionCount = max(maxQuestionCount, planning.questions.count)
-        planning.answer(updates)
-      }
-      switch planning.need {
-      case .localIDs:
-        if localRest.isEmpty { planning.endLocalIDs() }
-        planning.addLocalIDs(Array(localRest.prefix(localPage)))
+      while planning.needsLocalIDs {
+        planning.addLocalIDs(localRest.isEmpty ? nil : Array(localRest.prefix(localPage)))
         localRest = localRest.dropFirst(localPage)
-      case .source:
-        if sourceRest.isEmpty { planning.endSource() }
-        planning.addSource(Array(sourceRest.prefix(sourcePage)))
-        sourceRest = sourceRest.dropFirst(sourcePage)
-      case .nothing:
-        guard planning.violation == nil else { return nil }
-        return (planning.plan { $0.order }, asked, maxQuestionCount)
       }
+      guard planning.violation == nil else { return nil }
+      if planning.isSourceEnded { return (planning.plan { $0.order }, asked, maxQuestionCount) }
+      asked += planning.questions.map(\.id)
+      maxQuestionCount = max(maxQuestionCount, planning.questions.count)
+      let questions = planning.questions
+      planning.answer(questions.indices.filter { updates.contains(questions[$0].id) })
+      planning.addSource(sourceRest.isEmpty ? nil : Array(sourceRest.prefix(sourcePage)))
+      sourceRest = sourceRest.dropFirst(sourcePage)
     }
   }
 
@@ -217,16 +211,16 @@ struct MirrorPlannerTests {
     for planner in [MirrorPlanner<Item>.sorted, .unsorted] {
       var planning = planner
       planning.addLocalIDs([1, 3, 9])
-      planning.endLocalIDs()
+      planning.addLocalIDs(nil)
       planning.addSource([Item(id: 0), Item(id: 1), Item(id: 2), Item(id: 3)])
       #expect(planning.questions.map(\.id) == [1, 3])
-      planning.answer([0, 2, 3, 4, 9])
+      planning.answer([-1, 2, 1, 1, .max])
       #expect(planning.questions.isEmpty)
       planning.addSource([Item(id: 9)])
       #expect(planning.questions.map(\.id) == [9])
       planning.addSource([Item(id: 10)])
-      planning.endSource()
-      #expect(planning.need == .nothing)
+      planning.addSource(nil)
+      #expect(!planning.needsLocalIDs)
       let plan = planning.plan { _ in 0 }
       #expect(plan.transfers.map(\.id) == [0, 2, 3, 10])
       #expect(plan.skippedCount == 2)
@@ -241,20 +235,15 @@ extension MirrorPlan {
     order: (Item) -> Int = { _ in 0 }, needsUpdate: (Item) throws -> Bool
   ) throws {
     var planner = planner
-    var updates = Set<Item.ID>()
-    var (sources, locals) = ([source][...], [localIDs][...])
-    while planner.need != .nothing || !planner.questions.isEmpty {
-      if planner.need == .localIDs {
-        locals.popFirst().map { planner.addLocalIDs($0) } ?? planner.endLocalIDs()
-        continue
-      }
-      for item in planner.questions where try needsUpdate(item) { updates.insert(item.id) }
-      planner.answer(updates)
-      if planner.need == .source {
-        sources.popFirst().map { planner.addSource($0) } ?? planner.endSource()
-      }
+    var locals = [localIDs][...]
+    for page in [source, nil] {
+      while planner.needsLocalIDs { planner.addLocalIDs(locals.popFirst()) }
+      planner.addSource(page)
+      while planner.needsLocalIDs { planner.addLocalIDs(locals.popFirst()) }
+      if let violation = planner.violation { throw violation }
+      let questions = planner.questions
+      planner.answer(try questions.indices.filter { try needsUpdate(questions[$0]) })
     }
-    if let violation = planner.violation { throw violation }
     self = planner.plan(order: order)
   }
 }

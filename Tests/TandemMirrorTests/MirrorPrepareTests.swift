@@ -9,43 +9,40 @@ import Testing
 @Suite("Preparing a mirror's transfers", .timeLimit(.minutes(5)))
 struct MirrorPrepareTests {
   /// Has 1, 2 and 3 to transfer, answers `answer`, and orders items by their negated identity.
-  struct Processor: MirrorProcessor {
+  struct Scene {
     var answer: [Int]?
     var transferred = Locked<[Int]>([])
     var given = Locked<[Int]>([])
 
-    func source() async throws -> MirrorPages<ScriptedItem> {
-      MirrorPages(from: 1) { id in ([ScriptedItem(id: id)], id < 3 ? id + 1 : nil) }
+    var mirror: OneWayMirror<ScriptedItem> {
+      let (answer, transferred, given) = (answer, transferred, given)
+      var processor = MirrorProcessor<ScriptedItem>(
+        list: { MirrorPages(from: 1) { id in ([ScriptedItem(id: id)], id < 3 ? id + 1 : nil) } },
+        local: { MirrorPages([]) },
+        transfer: { item, _, _ in transferred.withLock { $0.append(item.id) } }, remove: { _ in })
+      processor.order = { -$0.id }
+      processor.prepare = { items in
+        given.withLock { $0 = items.map(\.id) }
+        return answer?.map { ScriptedItem(id: $0) } ?? items
+      }
+      return OneWayMirror(processor, options: MirrorOptions(concurrency: 1))
     }
-    func localIDs() async throws -> MirrorPages<Int> { MirrorPages([]) }
-    func order(of item: ScriptedItem) -> Int { -item.id }
-    func prepare(_ items: [ScriptedItem]) async throws -> [ScriptedItem] {
-      given.withLock { $0 = items.map(\.id) }
-      return answer?.map { ScriptedItem(id: $0) } ?? items
-    }
-    func transfer(
-      _ item: ScriptedItem, in stage: MirrorStage, progress: MirrorTransferProgress
-    ) async throws {
-      transferred.withLock { $0.append(item.id) }
-    }
-    func remove(_ ids: [Int]) async throws {}
   }
 
   @Test("is given the items by their order value, from all pages")
   func order() async throws {
-    let processor = Processor()
-    try await OneWayMirror(processor, options: MirrorOptions(concurrency: 1)).run()
-    #expect(processor.given.current == [3, 2, 1])
-    #expect(processor.transferred.current == [3, 2, 1])
+    let scene = Scene()
+    try await scene.mirror.run()
+    #expect(scene.given.current == [3, 2, 1])
+    #expect(scene.transferred.current == [3, 2, 1])
   }
 
   @Test("may reorder and leave out; what is left out counts as skipped")
   func filter() async throws {
     for answer in [[], [1], [1, 3], [2, 1, 3]] {
-      let processor = Processor(answer: answer)
-      let mirror = OneWayMirror(processor, options: MirrorOptions(concurrency: 1))
-      let report = try await mirror.run()
-      #expect(processor.transferred.current == answer)
+      let scene = Scene(answer: answer)
+      let report = try await scene.mirror.run()
+      #expect(scene.transferred.current == answer)
       #expect(report.skippedCount == 3 - answer.count)
     }
   }
@@ -53,9 +50,9 @@ struct MirrorPrepareTests {
   @Test("may add items, which are transferred like the others")
   func added() async throws {
     for answer in [[4], [1, 4, 2], [3, 2, 1, 4, 5]] {
-      let processor = Processor(answer: answer)
-      let report = try await OneWayMirror(processor, options: MirrorOptions(concurrency: 1)).run()
-      #expect(processor.transferred.current == answer)
+      let scene = Scene(answer: answer)
+      let report = try await scene.mirror.run()
+      #expect(scene.transferred.current == answer)
       #expect(report.transferred.map(\.id) == answer)
       #expect(report.skippedCount == 3 - answer.count { $0 <= 3 })
       #expect(report.isComplete)
@@ -65,15 +62,15 @@ struct MirrorPrepareTests {
   @Test("may not repeat an item")
   func repeated() async throws {
     for answer in [[1, 1], [4, 4], [1, 2, 3, 1]] {
-      let processor = Processor(answer: answer)
+      let scene = Scene(answer: answer)
       do {
-        try await OneWayMirror(processor).run()
+        try await scene.mirror.run()
         Issue.record("\(answer) was accepted")
       } catch let error as MirrorRunError<Int> {
         #expect((error.failure.error as? MirrorError)?.code == .duplicateElement)
         #expect(error.report.untransferred == [3, 2, 1])
       }
-      #expect(processor.transferred.current.isEmpty)
+      #expect(scene.transferred.current.isEmpty)
     }
   }
 }

@@ -21,8 +21,6 @@ struct MirrorRequestsTests {
     var callers: [Caller] = []
     var startCount = 0
     var isRunning = false
-    var isRunCancelled = false
-    var isWanted: [Int: Bool] = [:]
     var unattended: Set<Int> = []
     var nextCaller = 0
     var violation: String?
@@ -33,10 +31,10 @@ struct MirrorRequestsTests {
       if isAttended {
         nextCaller += 1
         callers.append(Caller(number: nextCaller, run: run))
-        perform(requests.handle(.requested(caller: nextCaller)))
+        if requests.request(by: nextCaller) { startRun() }
       } else {
         unattended.insert(run)
-        perform(requests.handle(.requestedUnattended))
+        if requests.request(by: nil) { startRun() }
       }
       expect(isRunning, "a request does not lead to a run")
       expect(wasRunning == (startCount < run), "a request during a run starts one")
@@ -46,48 +44,29 @@ struct MirrorRequestsTests {
       let caller = callers.remove(at: index)
       let isLast = !callers.contains { $0.run == caller.run } && !unattended.contains(caller.run)
       let isCurrent = caller.run == startCount && isRunning
-      let wasCancelled = isRunCancelled
-      let actions = requests.handle(.callerCancelled(caller.number))
-      perform(actions)
       expect(
-        actions.contains(.awaitRun) == (isLast && isCurrent), "waits for what is not its own")
-      expect(isRunCancelled == (wasCancelled || isLast && isCurrent), "cancels what is wanted")
-    }
-
-    mutating func cancelRun() {
-      perform(requests.handle(.runCancelled))
-      expect(isRunCancelled == isRunning, "a cancelled run goes on, or there was none")
+        requests.forget(caller.number) == (isLast && isCurrent), "cancels what is wanted")
     }
 
     mutating func endRun() {
       guard isRunning else { return }
       let run = startCount
       isRunning = false
-      isRunCancelled = false
-      let (answered, actions) = requests.endRun()
+      let answered = requests.endRun()
       expect(
         answered == callers.filter { $0.run == run }.map(\.number),
         "run \(run) answers others than those who asked before it")
       callers.removeAll { $0.run == run }
       unattended.remove(run)
-      perform(actions)
+      if requests.isRunning { startRun() }
       expect(
         isRunning == (!callers.isEmpty || !unattended.isEmpty), "a request is dropped or invented")
     }
 
-    private mutating func perform(_ actions: [MirrorRequests.Action]) {
-      for action in actions {
-        switch action {
-        case .startRun:
-          expect(!isRunning, "two runs at a time")
-          isRunning = true
-          startCount += 1
-        case .cancelRun:
-          expect(isRunning && !isRunCancelled, "cancels twice")
-          isRunCancelled = true
-        case .awaitRun: break
-        }
-      }
+    private mutating func startRun() {
+      expect(!isRunning, "two runs at a time")
+      isRunning = true
+      startCount += 1
     }
 
     private mutating func expect(_ isTrue: Bool, _ message: String) {
@@ -117,7 +96,7 @@ struct MirrorRequestsTests {
   private func changes(of model: Model) -> [(inout Model) -> Void] {
     var changes: [(inout Model) -> Void] = [
       { $0.request(isAttended: true) }, { $0.request(isAttended: false) },
-      { $0.cancelRun() }, { $0.endRun() },
+      { $0.endRun() },
     ]
     for index in model.callers.indices { changes.append { $0.cancelCaller(index) } }
     return changes
@@ -126,8 +105,8 @@ struct MirrorRequestsTests {
   @Test("ignore a caller that was answered before it was cancelled")
   func lateCancellation() {
     var requests = MirrorRequests()
-    #expect(requests.handle(.requested(caller: 1)) == [.startRun])
-    #expect(requests.endRun().answered == [1])
-    #expect(requests.handle(.callerCancelled(1)) == [])
+    #expect(requests.request(by: 1))
+    #expect(requests.endRun() == [1])
+    #expect(!requests.forget(1))
   }
 }

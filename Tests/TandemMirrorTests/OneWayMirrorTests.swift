@@ -2,7 +2,6 @@ import TandemDifferences
 import TandemHTTP
 import TandemRecords
 import TandemSQLite
-import TestRandom
 import Testing
 
 @testable import TandemMirror
@@ -12,7 +11,7 @@ struct MirrorScene {
   let processor: ScriptedProcessor
   let clock = VirtualClock()
   let phases = Locked<[MirrorPhase]>([])
-  let mirror: OneWayMirror<ScriptedProcessor>
+  let mirror: OneWayMirror<ScriptedItem>
 
   init(
     _ processor: ScriptedProcessor,
@@ -21,8 +20,8 @@ struct MirrorScene {
     self.processor = processor
     let phases = phases
     mirror = OneWayMirror(
-      MirrorProcessorSteps(processor, planner: { .unsorted }), options: options, clock: clock,
-      random: SplitMix64(seed: 1), published: { phase in phases.withLock { $0.append(phase) } })
+      processor.processor, planner: .unsorted, options: options, clock: clock, chance: { 0.5 },
+      published: { phase in phases.withLock { $0.append(phase) } })
   }
 
   /// Three new items, one to update, one up to date, one to remove.
@@ -201,19 +200,12 @@ struct OneWayMirrorTests {
       scene.phases.current == [.listing, .comparing(sourceCount: 2), .ending, .idle])
   }
 
-  @Test("needs four methods of a processor, and nothing else")
+  @Test("needs four closures of a processor, and nothing else")
   func defaults() async throws {
-    struct Minimal: MirrorProcessor {
-      func source() async throws -> MirrorPages<ScriptedItem> {
-        MirrorPages([ScriptedItem(id: 1), ScriptedItem(id: 2)])
-      }
-      func localIDs() async throws -> MirrorPages<Int> { MirrorPages([2, 3]) }
-      func transfer(
-        _ item: ScriptedItem, in stage: MirrorStage, progress: MirrorTransferProgress
-      ) async throws {}
-      func remove(_ ids: [Int]) async throws {}
-    }
-    let report = try await OneWayMirror(Minimal()).run()
+    let processor = MirrorProcessor(
+      list: { MirrorPages([ScriptedItem(id: 1), ScriptedItem(id: 2)]) },
+      local: { MirrorPages([2, 3]) }, transfer: { _, _, _ in }, remove: { _ in })
+    let report = try await OneWayMirror(processor).run()
     #expect(report.transferred.map(\.id) == [1])
     #expect(report.removed == [3])
     #expect(report.skippedCount == 1)
@@ -272,24 +264,17 @@ struct OneWayMirrorFailureTests {
     return index < other
   }
 
-  @Test("names the item whose needsUpdate(_:) failed")
+  @Test("names the item whose needsUpdate failed")
   func failingNeedsUpdate() async throws {
-    struct Failing: MirrorProcessor {
-      func source() async throws -> MirrorPages<ScriptedItem> {
-        MirrorPages((1...5).map { ScriptedItem(id: $0) })
-      }
-      func localIDs() async throws -> MirrorPages<Int> { MirrorPages([2, 4]) }
-      func needsUpdate(_ item: ScriptedItem) async throws -> Bool {
-        if item.id == 4 { throw ScriptedError() }
-        return false
-      }
-      func transfer(
-        _ item: ScriptedItem, in stage: MirrorStage, progress: MirrorTransferProgress
-      ) async throws {}
-      func remove(_ ids: [Int]) async throws {}
+    var processor = MirrorProcessor(
+      list: { MirrorPages((1...5).map { ScriptedItem(id: $0) }) },
+      local: { MirrorPages([2, 4]) }, transfer: { _, _, _ in }, remove: { _ in })
+    processor.needsUpdate = { item in
+      if item.id == 4 { throw ScriptedError() }
+      return false
     }
-    let error = await #expect(throws: MirrorRunError<Int>.self) {
-      try await OneWayMirror(Failing()).run()
+    let error = await #expect(throws: MirrorRunError<Int>.self) { [processor] in
+      try await OneWayMirror(processor).run()
     }
     #expect(error?.failure.step == .compare && error?.failure.id == 4)
     #expect(error?.failure.error is ScriptedError)

@@ -16,7 +16,7 @@ struct ScriptedError: Error, Hashable, CustomStringConvertible {
 ///
 /// Calls are named `begin`, `localIDs`, `source`, `update 1,2`, `prepare 1,2`, `content 1`,
 /// `remove 3` and `end`.
-final class ScriptedProcessor: MirrorProcessor {
+final class ScriptedProcessor: Sendable {
   /// What a call does.
   enum Act: Sendable {
     case fail
@@ -78,33 +78,33 @@ final class ScriptedProcessor: MirrorProcessor {
     }
   }
 
-  func begin() async throws { try await call("begin") }
-
-  func localIDs() async throws -> MirrorPages<Int> {
-    try await call("localIDs")
-    return MirrorPages(log.current.local.sorted())
+  /// The processor that makes these calls.
+  var processor: MirrorProcessor<ScriptedItem> {
+    var processor = MirrorProcessor<ScriptedItem>(
+      list: { [self] in
+        try await call("source")
+        return MirrorPages(items.map { ScriptedItem(id: $0) })
+      },
+      local: { [self] in
+        try await call("localIDs")
+        return MirrorPages(log.current.local.sorted())
+      }, transfer: transfer, remove: remove)
+    processor.begin = { [self] in try await call("begin") }
+    processor.itemsToUpdate = { [self] items in
+      try await call("update \(Self.list(items.map(\.id)))")
+      return items.indices.filter { updates.contains(items[$0].id) }
+    }
+    processor.lossCount = { [losses] items in items.count { losses.contains($0.id) } }
+    processor.prepare = { [self] items in
+      try await call("prepare \(Self.list(items.map(\.id)))")
+      return items
+    }
+    processor.end = end
+    processor.maxTransferCount = maxTransferCount
+    return processor
   }
 
-  func source() async throws -> MirrorPages<ScriptedItem> {
-    try await call("source")
-    return MirrorPages(items.map { ScriptedItem(id: $0) })
-  }
-
-  func itemsToUpdate(among items: [ScriptedItem]) async throws -> Set<Int> {
-    try await call("update \(Self.list(items.map(\.id)))")
-    return updates
-  }
-
-  func lossCount(among items: [ScriptedItem]) async throws -> Int {
-    items.count { losses.contains($0.id) }
-  }
-
-  func prepare(_ items: [ScriptedItem]) async throws -> [ScriptedItem] {
-    try await call("prepare \(Self.list(items.map(\.id)))")
-    return items
-  }
-
-  func transfer(
+  @Sendable private func transfer(
     _ item: ScriptedItem, in stage: MirrorStage, progress: MirrorTransferProgress
   ) async throws {
     log.withLock {
@@ -117,12 +117,12 @@ final class ScriptedProcessor: MirrorProcessor {
     _ = log.withLock { $0.local.insert(item.id) }
   }
 
-  func remove(_ ids: [Int]) async throws {
+  @Sendable private func remove(_ ids: [Int]) async throws {
     try await call("remove \(Self.list(ids))")
     log.withLock { $0.local.subtract(ids) }
   }
 
-  func end(_ report: MirrorReport<Int>) async throws {
+  @Sendable private func end(_ report: MirrorReport<Int>) async throws {
     reports.withLock { $0.append(report) }
     log.withLock {
       $0.wasTransferringAtEnd = $0.activeTransferCount > 0

@@ -1,3 +1,4 @@
+import TandemRecords
 import TandemSync
 import Testing
 
@@ -58,7 +59,7 @@ import Testing
     for (fault, count) in [(CountingRemote.Fault.requestLost, 3), (.busy, 9)] {
       let remote = CountingRemote(faults: Array(repeating: fault, count: 100))
       let status = try await SyncDriver(
-        CountingReplica(), remote, backoff: SyncBackoff(first: .seconds(20)),
+        CountingReplica(), remote, backoff: Backoff(first: .seconds(20)),
         clock: RecordingClock(), chance: { 1 }
       ).run(until: .settled(maxFailureCount: 9))
       #expect(status == .offline)
@@ -73,7 +74,7 @@ import Testing
     let replica = CountingReplica()
     replica.edit()
     let status = try await SyncDriver(
-      replica, remote, backoff: SyncBackoff(first: .seconds(15)), clock: RecordingClock(),
+      replica, remote, backoff: Backoff(first: .seconds(15)), clock: RecordingClock(),
       chance: { 1 }
     ).run(until: .settled(maxFailureCount: 9))
     #expect(status == .upToDate(remote.revision))

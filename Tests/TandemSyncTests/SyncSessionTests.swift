@@ -376,26 +376,6 @@ import Testing
     }
   }
 
-  @Test("Pauses double up to a bound, and chance shortens them by at most a half")
-  func backoff() {
-    let backoff = SyncBackoff(first: .seconds(2), max: .seconds(30))
-    let longest = [1, 2, 3, 4, 5, 6, 1_000, .max].map { backoff.delay(afterFailure: $0, chance: 1) }
-    #expect(longest == [2, 4, 8, 16, 30, 30, 30, 30].map { .seconds($0) })
-    #expect(backoff.delay(afterFailure: 3, chance: 0) == .seconds(4))
-    #expect(backoff.delay(afterFailure: 3, chance: 0.5) == .seconds(6))
-    #expect(backoff.delay(afterFailure: 0, chance: 1) == .seconds(2))
-    #expect(
-      SyncBackoff(first: .seconds(9), max: .seconds(3)).delay(afterFailure: 1, chance: 1)
-        == .seconds(3))
-    // The space may ask for longer pauses, but not for any.
-    let bounded = SyncBackoff(first: .seconds(2), maxRequested: .seconds(60))
-    let pauses = [nil, 1, 50, 1 << 40].map {
-      bounded.delay(afterFailure: 1, atLeast: $0.map { .seconds($0) }, chance: 1)
-    }
-    #expect(pauses == [2, 2, 50, 60].map { .seconds($0) })
-    #expect(SyncBackoff().delay(afterFailure: .max, chance: 1) == .seconds(30))
-  }
-
   private let token = SyncToken(bits: 5)
   private let revision = SpaceRevision(epoch: SyncToken(bits: 0), version: 1, mark: 0)
   private let request = SyncPull(replica: nil, since: nil)

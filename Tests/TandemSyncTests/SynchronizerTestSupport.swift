@@ -76,7 +76,8 @@ actor SynchronizationWorld {
   let remote = InMemoryRemote<MergeItem>()
   var policy: MergePolicy<MergeItem>
   var epochPolicy: EpochPolicy
-  var options = SynchronizationOptions(pause: { _ in })
+  var maxRoundCount = 8
+  var pause: @Sendable (Int) async throws -> Void = { _ in }
   private(set) var devices: [Device]
   /// What a restarted device finds: what was saved last.
   private(set) var saved: [Device]
@@ -110,7 +111,12 @@ actor SynchronizationWorld {
 
   func setEpochPolicy(_ policy: EpochPolicy) { epochPolicy = policy }
 
-  func setOptions(_ options: SynchronizationOptions) { self.options = options }
+  func setRounds(
+    max count: Int, pause: @escaping @Sendable (Int) async throws -> Void
+  ) {
+    maxRoundCount = count
+    self.pause = pause
+  }
 
   /// A device's process ends, and starts again from what was saved.
   func restart(_ number: Int) { devices[number] = saved[number] }
@@ -127,9 +133,10 @@ actor SynchronizationWorld {
     _ number: Int, _ faults: [Int: RemoteFault]
   ) async throws -> SynchronizationReport<MergeItem, Int> {
     let faulty = FaultyRemote(remote, faults: faults)
-    let synchronizer = Synchronizer(
+    var synchronizer = Synchronizer(
       remote: faulty, identifiedBy: \.id, policy: policy, epochPolicy: epochPolicy,
-      options: options, save: { await self.save(number, $0, $1) })
+      maxRoundCount: maxRoundCount, save: { await self.save(number, $0, $1) })
+    synchronizer.pause = pause
     var device = devices[number]
     let result: Result<SynchronizationReport<MergeItem, Int>, any Error>
     do {

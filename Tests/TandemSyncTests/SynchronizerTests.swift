@@ -229,8 +229,7 @@ struct SynchronizerTests {
   func bounded() async throws {
     let world = try await world()
     let pauses = Pauses()
-    await world.setOptions(
-      SynchronizationOptions(maxRoundCount: 3, pause: { await pauses.add($0) }))
+    await world.setRounds(max: 3) { await pauses.add($0) }
     await world.change(0) { $0.client[0].value = 5 }
     let other = RemoteFault.first {
       await world.change(1) { $0.client.append(MergeItem($0.client.count + 10, 0)) }
@@ -244,6 +243,18 @@ struct SynchronizerTests {
     try await world.settle()
     #expect(await world.remoteContents.elements?.count == 6)
     #expect(await world.client(1).first == MergeItem(1, 5))
+  }
+
+  @Test("rounds are paused by default: rejected pushes are not repeated at once")
+  func pausedByDefault() async throws {
+    let synchronizer = Synchronizer(
+      remote: InMemoryRemote<MergeItem>(), identifiedBy: \.id, policy: .unresolved,
+      epochPolicy: .union)
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await synchronizer.pause(.max)
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
   }
 
   @Test("an open conflict leaves both versions where they are, until it is settled by hand")

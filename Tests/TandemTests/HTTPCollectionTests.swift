@@ -14,10 +14,11 @@ struct HTTPCollectionTests {
   private func synchronizer(
     _ server: MisbehavingServer
   ) throws -> Synchronizer<SharedNote, Int> {
-    Synchronizer(
+    var synchronizer = Synchronizer(
       remote: HTTPRemote<SharedNote>(collection: server.url, client: try SystemHTTPClient()),
-      identifiedBy: \.id, policy: .keepRemote, epochPolicy: .union,
-      options: SynchronizationOptions(pause: { _ in }))
+      identifiedBy: \.id, policy: .keepRemote, epochPolicy: .union)
+    synchronizer.pause = { _ in }
+    return synchronizer
   }
 
   private var text: String? { store.bytes.map { String(decoding: $0, as: UTF8.self) } }

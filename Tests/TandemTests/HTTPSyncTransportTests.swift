@@ -142,7 +142,7 @@ struct HTTPSyncTransportTests {
     // The driver bounds the pause, for a space in a file as well.
     let years = try await pushError(503, busy, ["Retry-After": "99999999"]) as? SyncRequestError
     #expect(
-      SyncBackoff().delay(afterFailure: 1, atLeast: years?.retryAfter, chance: 1) == .seconds(300))
+      Backoff().delay(afterFailure: 1, atLeast: years?.retryAfter, chance: 1) == .seconds(300))
   }
 
   @Test("The message of a server is one line without control characters; remedies name the options")

@@ -71,9 +71,10 @@ struct RemoteTests {
     let clients = try await withThrowingTaskGroup(of: [SharedNote].self) { group in
       for (number, remote) in remotes.enumerated() {
         group.addTask {
-          let synchronizer = Synchronizer(
+          var synchronizer = Synchronizer(
             remote: remote, identifiedBy: \.id, policy: .unresolved, epochPolicy: .union,
-            options: SynchronizationOptions(maxRoundCount: 10_000, pause: { _ in }))
+            maxRoundCount: 10_000)
+          synchronizer.pause = { _ in }
           var client: [SharedNote] = []
           var shadow = RemoteShadow<SharedNote>()
           for round in 0..<5 {

@@ -62,9 +62,10 @@ private struct ReplyLost: Error {}
 private func rules(
   _ remote: WatchedRemote, _ policy: MergePolicy<SharedNote> = .keepRemote
 ) -> Synchronizer<SharedNote, Int> {
-  Synchronizer(
-    remote: remote, identifiedBy: \.id, policy: policy, epochPolicy: .union,
-    options: SynchronizationOptions(pause: { _ in }))
+  var rules = Synchronizer(
+    remote: remote, identifiedBy: \.id, policy: policy, epochPolicy: .union)
+  rules.pause = { _ in }
+  return rules
 }
 
 /// An application's object, with the array as its property.

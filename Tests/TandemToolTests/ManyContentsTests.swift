@@ -9,7 +9,7 @@ import Testing
 struct ManyContentsTests {
   struct Item: Identifiable { var id: Int }
 
-  struct Processor: MirrorProcessor {
+  struct Site {
     let url: String
     let client: any HTTPClient
     let store: FileStore
@@ -20,26 +20,20 @@ struct ManyContentsTests {
       Array("\(id) ".utf8) + [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: id % 4_096)
     }
 
-    func source() async throws -> MirrorPages<Item> {
-      MirrorPages(from: 0) { start in
-        let end = start + 1_000
-        return ((start..<end).map(Item.init), end < Self.count ? end : nil)
-      }
+    var processor: MirrorProcessor<Item> {
+      MirrorProcessor(
+        list: {
+          MirrorPages(from: 0) { start in
+            let end = start + 1_000
+            return ((start..<end).map(Item.init), end < Self.count ? end : nil)
+          }
+        }, local: { MirrorPages(try store.names().compactMap { Int($0.text) }) },
+        transfer: { item, _, progress in
+          let request = FileRequest(FileName("\(item.id)"), url: "\(url)/\(item.id)")
+          _ = try await store.transfer(
+            request, client: client, received: { progress.add(byteCount: $0) })
+        }, remove: { try store.remove($0.map { FileName("\($0)") }) })
     }
-
-    func localIDs() async throws -> MirrorPages<Int> {
-      MirrorPages(try store.names().compactMap { Int($0.text) })
-    }
-
-    func transfer(
-      _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
-    ) async throws {
-      let request = FileRequest(FileName("\(item.id)"), url: "\(url)/\(item.id)")
-      _ = try await store.transfer(
-        request, client: client, received: { progress.add(byteCount: $0) })
-    }
-
-    func remove(_ ids: [Int]) async throws { try store.remove(ids.map { FileName("\($0)") }) }
   }
 
   @Test("come through a real server and client, each whole and counted, with some answers lost")
@@ -54,31 +48,32 @@ struct ManyContentsTests {
         connection.send(200, ["Content-Length": "9999"], [1])
         return false
       }
-      return connection.respond(200, ["ETag": "\"\(id)\""], Processor.content(id))
+      return connection.respond(200, ["ETag": "\"\(id)\""], Site.content(id))
     } test: { server in
       let path = folder.path(of: "files")
       let store = try FileStore(path: path, isSynchronized: false)
-      let processor = Processor(url: server.url, client: try SystemHTTPClient(), store: store)
+      let site = Site(url: server.url, client: try SystemHTTPClient(), store: store)
       let retry = MirrorRetryPolicy(maxAttemptCount: 2, firstDelay: .zero)
-      let mirror = OneWayMirror(processor, options: MirrorOptions(concurrency: 32, retry: retry))
+      let mirror = OneWayMirror(
+        site.processor, options: MirrorOptions(concurrency: 32, retry: retry))
       let report = try await mirror.run()
       #expect(report.isComplete)
-      #expect(Set(report.transferred.map(\.id)) == Set(0..<Processor.count))
-      #expect(report.transferred.count == Processor.count)
+      #expect(Set(report.transferred.map(\.id)) == Set(0..<Site.count))
+      #expect(report.transferred.count == Site.count)
       let retried = report.transferred.filter { $0.attemptCount > 1 }.map(\.id)
-      #expect(Set(retried) == Set((0..<Processor.count).filter { $0 % 500 == 499 }))
-      let byteCount = (0..<Processor.count).reduce(0) { $0 + Processor.content($1).count }
+      #expect(Set(retried) == Set((0..<Site.count).filter { $0 % 500 == 499 }))
+      let byteCount = (0..<Site.count).reduce(0) { $0 + Site.content($1).count }
       #expect(report.byteCount == byteCount + retried.count)
       try expectWhole(path)
-      #expect(try await mirror.run().skippedCount == Processor.count)
+      #expect(try await mirror.run().skippedCount == Site.count)
     }
   }
 
   private func expectWhole(_ path: String) throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: path)
-    #expect(Set(names) == Set((0..<Processor.count).map(String.init) + [".tandem"]))
-    let wrong = try (0..<Processor.count).filter {
-      try Data(contentsOf: URL(fileURLWithPath: "\(path)/\($0)")) != Data(Processor.content($0))
+    #expect(Set(names) == Set((0..<Site.count).map(String.init) + [".tandem"]))
+    let wrong = try (0..<Site.count).filter {
+      try Data(contentsOf: URL(fileURLWithPath: "\(path)/\($0)")) != Data(Site.content($0))
     }
     #expect(wrong.isEmpty)
   }

@@ -146,8 +146,7 @@ enum SyncCommand: Command {
       {
         if failureCount == 0 { output.note(.offline, error) }
         failureCount += 1
-        let pause = SyncBackoff().delay(
-          afterFailure: failureCount, atLeast: nil, chance: .random(in: 0...1))
+        let pause = Backoff().delay(afterFailure: failureCount, chance: .random(in: 0...1))
         try await Task.sleep(for: pause)
       }
     }

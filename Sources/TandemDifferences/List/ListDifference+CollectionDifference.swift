@@ -1,6 +1,6 @@
-extension ListDifference {
+extension ListDifference where Element: Equatable {
   /// Creates the list difference that has the same effect as a difference of the standard library.
-  /// Returns `nil` if an offset is greater than a quarter of `Int.max`. See ``init(_:by:)``.
+  /// Returns `nil` if an offset is greater than a quarter of `Int.max`.
   ///
   /// A removal and an insertion that are associated with each other become one kept element. It is
   /// moved only if necessary, and updated if the two are not equivalent. Call `inferringMoves()`
@@ -12,7 +12,8 @@ extension ListDifference {
   /// - Complexity: O(*d* log *d*) for *d* changes.
   @inlinable
   public init?(
-    _ difference: CollectionDifference<Element>, by areEquivalent: (Element, Element) -> Bool
+    _ difference: CollectionDifference<Element>,
+    by areEquivalent: (Element, Element) -> Bool = { $0 == $1 }
   ) {
     var removed: [Int: Element] = [:]
     var deletions: [Placement] = []
@@ -40,15 +41,6 @@ extension ListDifference {
     self.init(
       deletions: deletions, insertions: insertions,
       moves: [Move](fewestFor: stays, and: pairs), updates: updates)
-  }
-}
-
-extension ListDifference where Element: Equatable {
-  /// Creates the list difference that has the same effect as a difference of the standard library.
-  /// Returns `nil` if an offset is greater than a quarter of `Int.max`. See ``init(_:by:)``.
-  @inlinable
-  public init?(_ difference: CollectionDifference<Element>) {
-    self.init(difference, by: { $0 == $1 })
   }
 }
 

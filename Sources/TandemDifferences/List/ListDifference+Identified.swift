@@ -1,31 +1,9 @@
 extension ListDifference {
-  /// The difference from one list to another, with the fewest moves.
-  ///
-  /// Both lists are walked in step while their identities agree, skipping nearby insertions and
-  /// deletions. Only elements left over are hashed and looked up by identity.
-  ///
-  /// **Minimal.** If no list has an identity twice, the kept elements are determined, and no
-  /// shorter sequence of moves than ``moves`` puts them into the new order.
-  ///
-  /// **Duplicates.** An identity may occur more than once. Elements that agree in step are pairs.
-  /// Of the others, the first in the old list is paired with the first in the new one, the second
-  /// with the second, and so on; a surplus is deleted or inserted. So as many elements as possible
-  /// are kept, and the number of moves is minimal for that pairing. An identity that does not equal
-  /// itself, as NaN, is never kept.
-  ///
-  /// The same lists always give the same difference.
-  ///
-  /// - Parameters:
-  ///   - old: The list to start from.
-  ///   - new: The list to arrive at.
-  ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
-  /// - Complexity: O(*n* + *m* log *m*) expected time for *m* elements that are kept but not in
-  ///   step.
+  /// The difference from one list to another, of elements that need not be `Equatable`.
   @inlinable @inline(__always)
-  public init<ID: Hashable>(
+  package init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
-    by areEquivalent: (Element, Element) -> Bool
+    comparedBy areEquivalent: (Element, Element) -> Bool
   ) {
     self = old.withUnsafeBufferPointer { old in
       new.withUnsafeBufferPointer { new in
@@ -52,24 +30,35 @@ extension ListDifference {
 }
 
 extension ListDifference where Element: Equatable {
-  /// The difference from one list to another, with the fewest moves. Unequal elements are updated.
-  /// See ``init(from:to:identifiedBy:by:)``.
+  /// The difference from one list to another, with the fewest moves.
+  ///
+  /// Both lists are walked in step while their identities agree, skipping nearby insertions and
+  /// deletions. Only elements left over are hashed and looked up by identity.
+  ///
+  /// **Minimal.** If no list has an identity twice, the kept elements are determined, and no
+  /// shorter sequence of moves than ``moves`` puts them into the new order.
+  ///
+  /// **Duplicates.** An identity may occur more than once. Elements that agree in step are pairs.
+  /// Of the others, the first in the old list is paired with the first in the new one, the second
+  /// with the second, and so on; a surplus is deleted or inserted. So as many elements as possible
+  /// are kept, and the number of moves is minimal for that pairing. An identity that does not equal
+  /// itself, as NaN, is never kept.
+  ///
+  /// The same lists always give the same difference.
+  ///
+  /// - Parameters:
+  ///   - old: The list to start from.
+  ///   - new: The list to arrive at.
+  ///   - id: An element's identity: a key path or a closure.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Complexity: O(*n* + *m* log *m*) expected time for *m* elements that are kept but not in
+  ///   step.
   @inlinable @inline(__always)
   public init<ID: Hashable>(
-    from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID
+    from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
+    by areEquivalent: (Element, Element) -> Bool = { $0 == $1 }
   ) {
-    self.init(from: old, to: new, identifiedBy: id, by: { $0 == $1 })
-  }
-}
-
-extension ListDifference where Element: Identifiable {
-  /// The difference from one list to another by `id`, with the fewest moves.
-  /// See ``init(from:to:identifiedBy:by:)``.
-  @inlinable @inline(__always)
-  public init(
-    from old: [Element], to new: [Element], by areEquivalent: (Element, Element) -> Bool
-  ) {
-    self.init(from: old, to: new, identifiedBy: { $0.id }, by: areEquivalent)
+    self.init(from: old, to: new, identifiedBy: id, comparedBy: areEquivalent)
   }
 }
 
@@ -78,16 +67,6 @@ extension ListDifference where Element: Equatable & Identifiable {
   /// updated. See ``init(from:to:identifiedBy:by:)``.
   @inlinable @inline(__always)
   public init(from old: [Element], to new: [Element]) {
-    self.init(from: old, to: new, identifiedBy: { $0.id }, by: { $0 == $1 })
-  }
-}
-
-extension ListDifference where Element: Hashable {
-  /// The difference from one list of plain values to another: each value is its own identity, so
-  /// nothing is updated. Elements that are `Identifiable` are compared by their `id` instead. See
-  /// ``init(from:to:identifiedBy:by:)``.
-  @_disfavoredOverload @inlinable
-  public init(from old: [Element], to new: [Element]) {
-    self.init(from: old, to: new, identifiedBy: { $0 }, by: { _, _ in true })
+    self.init(from: old, to: new, identifiedBy: { $0.id })
   }
 }

@@ -1,4 +1,4 @@
-extension SectionedListDifference {
+extension SectionedListDifference where Header: Equatable, Element: Equatable {
   /// The difference from one sectioned list to another, with the fewest moves.
   ///
   /// Sections are paired by the identity of their headers, and elements by their own, in all
@@ -21,19 +21,21 @@ extension SectionedListDifference {
     from old: [Section], to new: [Section],
     sectionsIdentifiedBy sectionID: (Header) -> SectionID,
     elementsIdentifiedBy id: (Element) -> ID,
-    headersBy areHeadersEquivalent: (Header, Header) -> Bool,
-    elementsBy areEquivalent: (Element, Element) -> Bool
+    headersBy areHeadersEquivalent: (Header, Header) -> Bool = { $0 == $1 },
+    elementsBy areEquivalent: (Element, Element) -> Bool = { $0 == $1 }
   ) {
     let sections = ListDifference<Section>(
       from: old, to: new, identifiedBy: { sectionID($0.header) },
-      by: { areHeadersEquivalent($0.header, $1.header) })
+      comparedBy: { areHeadersEquivalent($0.header, $1.header) })
     let origins = ListOrigins(layout: sections.layout, moves: sections.moves)
     let pairing = SectionPairing(
       old: FlattenedSections(old), new: FlattenedSections(new),
       origins: new.indices.map { origins[$0] }, id: id, areEquivalent: areEquivalent)
     self.init(pairing, sections: sections)
   }
+}
 
+extension SectionedListDifference {
   /// Separates the changes of elements in inserted or deleted sections from the others.
   @inlinable
   init(_ pairing: SectionPairing<Element>, sections: ListDifference<Section>) {
@@ -141,21 +143,6 @@ struct SectionPairing<Element> {
   }
 }
 
-extension SectionedListDifference where Header: Equatable, Element: Equatable {
-  /// The difference from one sectioned list to another, with the fewest moves. Unequal headers and
-  /// elements are updated.
-  @inlinable
-  public init<SectionID: Hashable, ID: Hashable>(
-    from old: [Section], to new: [Section],
-    sectionsIdentifiedBy sectionID: (Header) -> SectionID,
-    elementsIdentifiedBy id: (Element) -> ID
-  ) {
-    self.init(
-      from: old, to: new, sectionsIdentifiedBy: sectionID, elementsIdentifiedBy: id,
-      headersBy: { $0 == $1 }, elementsBy: { $0 == $1 })
-  }
-}
-
 extension SectionedListDifference
 where Header: Equatable & Identifiable, Element: Equatable & Identifiable {
   /// The difference from one sectioned list to another by `id`, with the fewest moves. Unequal
@@ -163,7 +150,6 @@ where Header: Equatable & Identifiable, Element: Equatable & Identifiable {
   @inlinable
   public init(from old: [Section], to new: [Section]) {
     self.init(
-      from: old, to: new, sectionsIdentifiedBy: { $0.id }, elementsIdentifiedBy: { $0.id },
-      headersBy: { $0 == $1 }, elementsBy: { $0 == $1 })
+      from: old, to: new, sectionsIdentifiedBy: { $0.id }, elementsIdentifiedBy: { $0.id })
   }
 }

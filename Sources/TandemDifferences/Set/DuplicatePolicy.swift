@@ -50,31 +50,3 @@ public enum DuplicatePolicy: String, Hashable, Sendable, Codable, CaseIterable {
     }
   }
 }
-
-extension SetDifference where Element: Equatable {
-  /// The difference from one version to another, in any order, in which identities may occur more than once.
-  ///
-  /// - Parameters:
-  ///   - old: The version to start from.
-  ///   - new: The version to arrive at.
-  ///   - id: An element's identity: a key path or a closure.
-  ///   - duplicates: The elements to compare of those with the same identity.
-  /// - Throws: ``IdentityViolation`` if `duplicates` is ``DuplicatePolicy/error`` and two elements of one
-  ///   version share an identity, or if an identity does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time. Versions without duplicates are compared once, as without a
-  ///   policy.
-  @inlinable
-  public init<ID: Hashable>(
-    from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
-    duplicates: DuplicatePolicy
-  ) throws(IdentityViolation) {
-    do {
-      try self.init(from: old, to: new, identifiedBy: id)
-    } catch {
-      guard error.kind == .duplicate, duplicates != .error else { throw error }
-      try self.init(
-        from: duplicates.unique(old, as: .old, identifiedBy: id),
-        to: duplicates.unique(new, as: .new, identifiedBy: id), identifiedBy: id)
-    }
-  }
-}

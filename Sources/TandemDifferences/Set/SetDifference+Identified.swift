@@ -1,24 +1,9 @@
 extension SetDifference {
-  /// The difference from one version to another, in any order.
-  ///
-  /// Elements that kept their order are paired by walking both versions in step. A hash table pairs
-  /// the others. If both versions are sorted, use ``init(from:to:sortedBy:)``, which needs no hash
-  /// at all.
-  ///
-  /// - Parameters:
-  ///   - old: The version to start from.
-  ///   - new: The version to arrive at.
-  ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
-  ///   identity does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time. Memory for the changes and, per element of `old`, a
-  ///   filter of 9 to 13 bytes if the order is mostly kept, or otherwise a table of 17 to 33 bytes
-  ///   (and as much again per inserted element).
+  /// The difference from one version to another, in any order, of elements that need not be `Equatable`.
   @inlinable @inline(__always)
-  public init<ID: Hashable>(
+  package init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
-    by areEquivalent: (Element, Element) -> Bool
+    comparedBy areEquivalent: (Element, Element) -> Bool
   ) throws(IdentityViolation) {
     self.init()
     let violation = old.withUnsafeBufferPointer { old in
@@ -161,38 +146,42 @@ extension IdentityIndex {
 extension SetDifference where Element: Equatable {
   /// The difference from one version to another, in any order.
   ///
-  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
-  ///   identity does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time.
+  /// Elements that kept their order are paired by walking both versions in step. A hash table pairs
+  /// the others. If both versions are sorted, use ``init(from:to:sortedBy:by:)``, which needs no hash
+  /// at all. Plain values are their own identities: `\.self`.
+  ///
+  /// - Parameters:
+  ///   - old: The version to start from.
+  ///   - new: The version to arrive at.
+  ///   - id: An element's identity: a key path or a closure.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  ///   - duplicates: The elements to compare of those with the same identity. By default, there must be
+  ///     none.
+  /// - Throws: ``IdentityViolation`` if `duplicates` is ``DuplicatePolicy/error`` and two elements of one
+  ///   version share an identity, or if an identity does not equal itself, as NaN.
+  /// - Complexity: O(*n* + *m*) expected time. Memory for the changes and, per element of `old`, a
+  ///   filter of 9 to 13 bytes if the order is mostly kept, or otherwise a table of 17 to 33 bytes
+  ///   (and as much again per inserted element).
   @inlinable @inline(__always)
   public init<ID: Hashable>(
-    from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID
+    from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
+    by areEquivalent: (Element, Element) -> Bool = { $0 == $1 },
+    duplicates: DuplicatePolicy = .error
   ) throws(IdentityViolation) {
-    try self.init(from: old, to: new, identifiedBy: id, by: { $0 == $1 })
-  }
-}
-
-extension SetDifference where Element: Hashable {
-  /// The difference from one set of plain values to another: each value is its own identity, so nothing
-  /// is updated. Elements that are `Identifiable` are compared by their `id` instead.
-  ///
-  /// - Throws: ``IdentityViolation`` if a value occurs twice in one version, or does not equal itself,
-  ///   as NaN.
-  /// - Complexity: O(*n* + *m*) expected time.
-  @_disfavoredOverload @inlinable
-  public init(from old: [Element], to new: [Element]) throws(IdentityViolation) {
-    try self.init(from: old, to: new, identifiedBy: { $0 }, by: { _, _ in true })
+    var (old, new) = (old, new)
+    if duplicates != .error {
+      old = try duplicates.unique(old, as: .old, identifiedBy: id)
+      new = try duplicates.unique(new, as: .new, identifiedBy: id)
+    }
+    try self.init(from: old, to: new, identifiedBy: id, comparedBy: areEquivalent)
   }
 }
 
 extension SetDifference where Element: Equatable & Identifiable {
-  /// The difference from one version to another, in any order.
-  ///
-  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
-  ///   identity does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time.
+  /// The difference from one version to another by `id`, in any order. See
+  /// ``init(from:to:identifiedBy:by:duplicates:)``.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(IdentityViolation) {
-    try self.init(from: old, to: new, identifiedBy: { $0.id }, by: { $0 == $1 })
+    try self.init(from: old, to: new, identifiedBy: { $0.id })
   }
 }

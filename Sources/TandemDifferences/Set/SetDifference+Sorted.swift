@@ -1,18 +1,10 @@
 extension SetDifference {
-  /// The difference from one version to another, both strictly ascending by identity.
-  ///
-  /// - Parameters:
-  ///   - old: The version to start from.
-  ///   - new: The version to arrive at.
-  ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` for the first element that is not in order. Versions in memory
-  ///   and versions that arrive one element at a time give the same violation.
-  /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
+  /// The difference from one version to another, both strictly ascending by identity, of elements that
+  /// need not be `Equatable`.
   @inlinable @inline(__always)
-  public init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
+  package init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
     from old: Old, to new: New, sortedBy id: (Element) -> ID,
-    by areEquivalent: (Element, Element) -> Bool
+    comparedBy areEquivalent: (Element, Element) -> Bool
   ) throws(IdentityViolation) {
     self.init()
     let outcome: IdentityViolation?? = old.withContiguousStorageIfAvailable { old in
@@ -71,12 +63,19 @@ extension SetDifference {
 extension SetDifference where Element: Equatable {
   /// The difference from one version to another, both strictly ascending by identity.
   ///
-  /// - Throws: ``IdentityViolation`` for the first element that is not in order.
+  /// - Parameters:
+  ///   - old: The version to start from.
+  ///   - new: The version to arrive at.
+  ///   - id: An element's identity: a key path or a closure.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Throws: ``IdentityViolation`` for the first element that is not in order. Versions in memory
+  ///   and versions that arrive one element at a time give the same violation.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
-  public init<ID: Comparable>(
-    from old: some Sequence<Element>, to new: some Sequence<Element>, sortedBy id: (Element) -> ID
+  public init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
+    from old: Old, to new: New, sortedBy id: (Element) -> ID,
+    by areEquivalent: (Element, Element) -> Bool = { $0 == $1 }
   ) throws(IdentityViolation) {
-    try self.init(from: old, to: new, sortedBy: id, by: { $0 == $1 })
+    try self.init(from: old, to: new, sortedBy: id, comparedBy: areEquivalent)
   }
 }

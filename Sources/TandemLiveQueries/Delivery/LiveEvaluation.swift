@@ -296,7 +296,7 @@ extension LiveEvaluation {
     try Task.checkCancellation()
     guard changes.hasChanges || hasNewcomers else { return }
     defer { resumeReady() }
-    try await BusyRetry.run {
+    try await retryingWhileBusy {
       try await self.database.read { transaction in
         try self.advance(changes, transaction.connection)
       }

@@ -74,7 +74,7 @@ final class LiveRun<State: LiveState>: LiveRunning {
 
   private func place() async throws -> LiveEvaluation<State.Result>.Place {
     if let place = progress.withLock({ $0.place }) { return place }
-    let feed = try await BusyRetry.run { try await self.database.changeFeed() }
+    let feed = try await retryingWhileBusy { try await self.database.changeFeed() }
     let needsStart = progress.withLock { $0.state.needsStart }
     let place = LiveEvaluation<State.Result>.join(
       definition, in: database, feed, delivery, needsStart: needsStart, sleep: sleep)

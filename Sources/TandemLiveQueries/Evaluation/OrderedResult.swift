@@ -83,7 +83,8 @@ struct OrderedResult: LiveResult {
     }
     guard !old.isEmpty else { return OrderedResult.insertion(of: new) }
     return ListDifference(
-      from: old, to: new, identifiedBy: \.key, by: { $0.record.hasSameStorage(as: $1.record) })
+      from: old, to: new, identifiedBy: \.key,
+      comparedBy: { $0.record.hasSameStorage(as: $1.record) })
   }
 
   private static func insertion(of rows: [KeyedRow]) -> ListDifference<KeyedRow> {

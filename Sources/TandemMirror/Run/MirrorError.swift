@@ -15,7 +15,7 @@ public struct MirrorError: Error, Hashable, Sendable {
     public static let unfitSource = Code(name: "unfitSource")
     /// The destination cannot store an element as it is.
     public static let unfitDestination = Code(name: "unfitDestination")
-    /// An identity occurs twice, in the source or in the items that ``MirrorProcessor/prepare(_:)``
+    /// An identity occurs twice, in the source or in the items that ``MirrorProcessor/prepare``
     /// returned.
     public static let duplicateElement = Code(name: "duplicateElement")
     /// A list that must ascend by identity does not.

@@ -1,21 +1,21 @@
 /// A step of a run.
 public enum MirrorStep: String, Hashable, Sendable, Codable, CaseIterable {
-  /// ``MirrorProcessor/begin()``.
+  /// ``MirrorProcessor/begin``.
   case begin
-  /// ``MirrorProcessor/localIDs()``: listing the identities that the destination has.
+  /// ``MirrorProcessor/local``: listing the identities that the destination has.
   case localIDs
-  /// ``MirrorProcessor/source()``: listing the source. Also the step of errors that concern both
+  /// ``MirrorProcessor/list``: listing the source. Also the step of errors that concern both
   /// lists.
   case list
   /// Finding the items that need an update, and checking how much the run would delete.
   case compare
-  /// ``MirrorProcessor/prepare(_:)``.
+  /// ``MirrorProcessor/prepare``.
   case prepare
-  /// ``MirrorProcessor/transfer(_:in:progress:)``.
+  /// ``MirrorProcessor/transfer``.
   case transfer
-  /// ``MirrorProcessor/remove(_:)``.
+  /// ``MirrorProcessor/remove``.
   case remove
-  /// ``MirrorProcessor/end(_:)``.
+  /// ``MirrorProcessor/end``.
   case end
 }
 
@@ -23,7 +23,7 @@ public enum MirrorStep: String, Hashable, Sendable, Codable, CaseIterable {
 public struct MirrorFailure<ID: Hashable & Sendable>: Error {
   /// The step that failed, or during which the run was cancelled.
   public var step: MirrorStep
-  /// The item, for a transfer and for ``MirrorProcessor/needsUpdate(_:)``.
+  /// The item, for a transfer and for ``MirrorProcessor/needsUpdate``.
   public var id: ID?
   /// For a transfer, the stage.
   public var stage: MirrorStage?

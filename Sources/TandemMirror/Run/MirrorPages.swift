@@ -2,24 +2,21 @@
 ///
 /// A page may be empty. A run reads the sequence once. It requests a page when the page before is
 /// compared, so a slow run holds back a fast source.
-public struct MirrorPages<Element: Sendable>: AsyncSequence, Sendable {
+public struct MirrorPages<Value: Sendable>: AsyncSequence, Sendable {
+  /// A page.
+  public typealias Element = [Value]
+
   private let make: @Sendable () -> Iterator
 
   private init(making make: @escaping @Sendable () -> Iterator) { self.make = make }
 
   /// The whole list as one page.
-  public init(_ elements: [Element]) {
-    self.init(making: {
-      var rest: [Element]? = elements
-      return Iterator {
-        defer { rest = nil }
-        return rest
-      }
-    })
+  public init(_ elements: [Value]) {
+    self.init(from: ()) { _ in (elements, nil) }
   }
 
   /// The pages of another sequence.
-  public init<Pages: AsyncSequence & Sendable>(_ pages: Pages) where Pages.Element == [Element] {
+  public init<Pages: AsyncSequence & Sendable>(_ pages: Pages) where Pages.Element == [Value] {
     self.init(making: {
       var iterator = pages.makeAsyncIterator()
       return Iterator { try await iterator.next() }
@@ -34,7 +31,7 @@ public struct MirrorPages<Element: Sendable>: AsyncSequence, Sendable {
   ///     last one.
   public init<Cursor: Sendable>(
     from first: Cursor,
-    _ page: @escaping @Sendable (Cursor) async throws -> (elements: [Element], next: Cursor?)
+    _ page: @escaping @Sendable (Cursor) async throws -> (elements: [Value], next: Cursor?)
   ) {
     self.init(making: {
       var cursor: Cursor? = first
@@ -52,13 +49,16 @@ public struct MirrorPages<Element: Sendable>: AsyncSequence, Sendable {
 
   /// Reads pages one after the other.
   public struct Iterator: AsyncIteratorProtocol {
-    private let nextPage: () async throws -> [Element]?
+    /// A page.
+    public typealias Element = [Value]
 
-    fileprivate init(_ nextPage: @escaping () async throws -> [Element]?) {
+    private let nextPage: () async throws -> [Value]?
+
+    fileprivate init(_ nextPage: @escaping () async throws -> [Value]?) {
       self.nextPage = nextPage
     }
 
     /// The next page, or `nil` after the last one.
-    public mutating func next() async throws -> [Element]? { try await nextPage() }
+    public mutating func next() async throws -> [Value]? { try await nextPage() }
   }
 }

@@ -11,7 +11,7 @@ public enum MirrorPhase: Hashable, Sendable {
   case transferring(MirrorProgress)
   /// This many items are being removed.
   case removing(count: Int)
-  /// The last step, ``MirrorProcessor/end(_:)``, is in progress.
+  /// The last step, ``MirrorProcessor/end``, is in progress.
   case ending
 }
 

@@ -1,7 +1,7 @@
 /// The work of a run: the result of comparing the identities of the source and the destination.
 package struct MirrorPlan<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
   /// The items to transfer: those that are new and those that need an update, ascending by
-  /// ``MirrorProcessor/order(of:)``, then in the order of the source.
+  /// ``MirrorProcessor/order``, then in the order of the source.
   package var transfers: [Item] = []
   /// The identities to remove, in the order they were listed.
   package var removals: [Item.ID] = []

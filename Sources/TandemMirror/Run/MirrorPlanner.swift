@@ -1,201 +1,99 @@
 /// Compares the identities of the source and the destination, page by page, and makes the plan of a
 /// run.
 ///
-/// Add the pages that ``need`` asks for until it asks for nothing. Whenever it does not ask for
-/// local identities, ``answer(_:)`` the ``questions`` first.
+/// Add pages of local identities whenever it ``needsLocalIDs``, then a page of the source, and
+/// ``answer(_:)`` the ``questions`` about it, until both sides have ended.
 ///
-/// Sides that both ascend are compared by the walk of `SetDifference`, one run of each page at a
-/// time; no more than a page of each side is in memory. Unordered sides are compared by a hash
-/// table of all identities instead. It takes the source page by page and finds duplicates in the
-/// same look-up; a set difference would need the whole source in memory, without duplicates.
+/// Sides that both ascend are compared in step: no more than a page of each is in memory. Others are
+/// compared by a table of all identities.
 ///
-/// The comparison is inlinable and the planner is made where the type of the identities is known,
-/// in the initializers of ``OneWayMirror``: code specialised for that type is many times faster.
+/// The comparison is inlinable and the planner is made where the type of the identities is known, in
+/// the initializers of ``OneWayMirror``: code specialised for that type is many times faster.
 @usableFromInline
 struct MirrorPlanner<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
-  /// The next input of a planner.
-  enum Need: Hashable, Sendable {
-    /// A page of local identities, or their end.
-    case localIDs
-    /// A page of the source, or its end.
-    case source
-    /// Nothing: both sides are compared, or cannot be.
-    case nothing
-  }
-
   /// An item to transfer and its place in the order of the source.
-  @usableFromInline
-  struct Candidate: Sendable {
-    @usableFromInline var position: Int
-    @usableFromInline var item: Item
-
-    @inlinable
-    init(position: Int, item: Item) {
-      self.position = position
-      self.item = item
-    }
-  }
+  @usableFromInline typealias Candidate = (position: Int, item: Item)
 
   private let isSorted: Bool
   /// Compares as much of both sides as is known.
   private let compare: @Sendable (inout MirrorPlanner) -> Void
-  /// The offset in the current page of an item of the source that the destination has.
-  private let offset: @Sendable (MirrorPlanner, Item.ID) -> Int?
 
-  /// The current page of the source.
+  /// The current page of the source, and the number of its items that are compared.
   @usableFromInline var source: [Item] = []
-  /// The number of items of the current page that are compared.
   @usableFromInline var sourceOffset = 0
   @usableFromInline var isSourceEnded = false
   /// The position in the source of the current page's first item.
   @usableFromInline var pagePosition = 0
-
-  /// The local identities: the current page if sides are sorted, otherwise all.
+  /// The local identities: the current page if sides are sorted, otherwise all. Then the number of
+  /// these that are compared or, unless sides are sorted, entered into ``positions``.
   @usableFromInline var local: [Item.ID] = []
-  /// The number of these that are compared or, unless sides are sorted, entered into ``positions``.
   @usableFromInline var localOffset = 0
   @usableFromInline var isLocalEnded = false
 
   /// Unless sides are sorted: the position of each identity in the source, or ``localOnly``.
   @usableFromInline var positions: [Item.ID: Int] = [:]
-  /// If sides are sorted: the last identities of the pages before the current ones.
-  @usableFromInline var previousSourceID: Item.ID?
-  @usableFromInline var previousLocalID: Item.ID?
-  /// If sides are sorted: the position of the last item that is no duplicate, as of the last page
-  /// or, once the current page's duplicates are dropped, of that page.
-  @usableFromInline var lastPosition = -1
-  @usableFromInline var hasDroppedDuplicates = false
+  /// If sides are sorted: the last identities that were compared, and the position of the former.
+  @usableFromInline var lastSourceID: Item.ID?
+  @usableFromInline var lastLocalID: Item.ID?
+  @usableFromInline var lastPosition = 0
 
-  /// The items of the current page that both sides have and that are not answered yet, in order.
+  /// The items of the current page that both sides have, in order, and their positions.
   @usableFromInline var questions: [Item] = []
-  /// The offsets of the ``questions`` in the current page.
-  @usableFromInline var askedRuns: [Range<Int>] = []
+  @usableFromInline var questionPositions: [Int] = []
   @usableFromInline var candidates: [Candidate] = []
   @usableFromInline var removals: [Item.ID] = []
   @usableFromInline var duplicates: [MirrorDuplicate<Item.ID>] = []
   private var skippedCount = 0
   private var localCount = 0
 
-  /// The number of items of the source that have been added.
-  private(set) var sourceCount = 0
+  /// True if the comparison cannot continue without the next page of local identities.
+  @usableFromInline var needsLocalIDs: Bool
   /// The reason why sides that must be sorted cannot be compared.
   @usableFromInline var violation: MirrorError?
 
   @usableFromInline
-  init(
-    isSorted: Bool, compare: @escaping @Sendable (inout MirrorPlanner) -> Void,
-    offset: @escaping @Sendable (MirrorPlanner, Item.ID) -> Int?
-  ) {
+  init(isSorted: Bool, compare: @escaping @Sendable (inout MirrorPlanner) -> Void) {
     self.isSorted = isSorted
     self.compare = compare
-    self.offset = offset
+    needsLocalIDs = !isSorted
   }
 
-  /// A planner of sides in any order. It holds all local identities, those of new items, and no
-  /// others.
-  @inlinable
-  static var unsorted: MirrorPlanner {
-    MirrorPlanner(
-      isSorted: false, compare: { $0.lookUp() }, offset: { $0.offsetByTable(of: $1) })
-  }
-}
-
-// MARK: - Pages
-
-extension MirrorPlanner {
-  /// The input to add next.
-  var need: Need {
-    if violation != nil { return .nothing }
-    if isSorted {
-      if sourceOffset == source.count, !isSourceEnded { return .source }
-      return localOffset == local.count && !isLocalEnded ? .localIDs : .nothing
-    }
-    if !isLocalEnded { return .localIDs }
-    return isSourceEnded ? .nothing : .source
+  /// A planner of sides in any order.
+  @inlinable static var unsorted: MirrorPlanner {
+    MirrorPlanner(isSorted: false) { $0.compareByTable() }
   }
 
-  /// Adds a page of local identities.
-  mutating func addLocalIDs(_ ids: [Item.ID]) {
-    localCount += ids.count
-    if isSorted {
-      precondition(localOffset == local.count, "The page before is compared first")
-      if let last = local.last { previousLocalID = last }
-      local = ids
-      localOffset = 0
-    } else {
-      local += ids
-    }
+  /// The number of items of the source that have been added.
+  var sourceCount: Int { pagePosition + source.count }
+
+  /// Adds a page of local identities; `nil` after the last one.
+  mutating func addLocalIDs(_ ids: [Item.ID]?) {
+    isLocalEnded = ids == nil
+    localCount += ids?.count ?? 0
+    if let ids { if isSorted { (local, localOffset) = (ids, 0) } else { local += ids } }
+    needsLocalIDs = false
     compare(&self)
   }
 
-  /// Takes the end of the local identities.
-  mutating func endLocalIDs() {
-    isLocalEnded = true
-    compare(&self)
-  }
-
-  /// Adds a page of the source. Questions about the page before that have no answer count as no
-  /// updates.
-  mutating func addSource(_ items: [Item]) {
-    precondition(sourceOffset == source.count, "The page before is compared first")
+  /// Adds a page of the source; `nil` after the last one. Questions about the page before that have
+  /// no answer count as no updates.
+  mutating func addSource(_ items: [Item]?) {
     answer([])
-    if let last = source.last { previousSourceID = last.id }
-    if !hasDroppedDuplicates, !source.isEmpty { lastPosition = sourceCount - 1 }
+    isSourceEnded = items == nil
     pagePosition = sourceCount
-    sourceCount += items.count
-    source = items
-    sourceOffset = 0
-    hasDroppedDuplicates = false
+    (source, sourceOffset) = (items ?? [], 0)
     compare(&self)
   }
 
-  /// Takes the end of the source.
-  mutating func endSource() {
-    isSourceEnded = true
-    compare(&self)
-  }
-}
-
-// MARK: - Questions
-
-extension MirrorPlanner {
-  /// Takes the identities of those ``questions`` that need an update; ignores other identities.
-  ///
-  /// - Complexity: O(*u* log *k*) for *u* updates among *k* items.
-  mutating func answer(_ updates: Set<Item.ID>) {
-    skippedCount += questions.count
-    for id in updates {
-      guard let offset = offset(self, id), isAsked(offset) else { continue }
-      candidates.append(Candidate(position: pagePosition + offset, item: source[offset]))
-      skippedCount -= 1
-    }
-    questions = []
-    askedRuns.removeAll(keepingCapacity: true)
+  /// Takes the offsets of those ``questions`` that need an update; ignores others.
+  mutating func answer(_ offsets: [Int]) {
+    let updates = Set(offsets).filter { questions.indices.contains($0) }
+    candidates += updates.map { (position: questionPositions[$0], item: questions[$0]) }
+    skippedCount += questions.count - updates.count
+    (questions, questionPositions) = ([], [])
   }
 
-  private func isAsked(_ offset: Int) -> Bool {
-    let index = askedRuns.indices.partitionPoint { askedRuns[$0].upperBound <= offset }
-    return index < askedRuns.count && askedRuns[index].contains(offset)
-  }
-
-  /// Asks about items of the current page that follow those asked about so far.
-  @inlinable
-  mutating func ask(_ run: Range<Int>) {
-    if run.isEmpty { return }
-    if run == source.indices {
-      questions = source
-    } else {
-      if questions.isEmpty { questions.reserveCapacity(source.count) }
-      questions += source[run]
-    }
-    if let last = askedRuns.last, last.upperBound == run.lowerBound {
-      askedRuns[askedRuns.count - 1] = last.lowerBound..<run.upperBound
-    } else {
-      askedRuns.append(run)
-    }
-  }
-
-  /// The plan, once ``need`` is nothing and all questions are answered.
+  /// The plan, once both sides have ended.
   ///
   /// - Parameter order: The order value of an item.
   /// - Complexity: O(*t* log *t*) for *t* transfers.
@@ -213,6 +111,75 @@ extension MirrorPlanner {
     plan.localCount = localCount
     return plan
   }
+
+  @inlinable
+  mutating func ask(_ item: Item) {
+    questions.append(item)
+    questionPositions.append(pagePosition + sourceOffset)
+  }
+}
+
+// MARK: - Sorted sides
+
+extension MirrorPlanner where Item.ID: Comparable {
+  /// A planner of sides that both ascend by identity. A side that does not is a ``violation``.
+  @inlinable static var sorted: MirrorPlanner {
+    MirrorPlanner(isSorted: true) { $0.compareInStep() }
+  }
+
+  @inlinable
+  mutating func compareInStep() {
+    while sourceOffset < source.count {
+      let item = source[sourceOffset]
+      let (id, position) = (item.id, pagePosition + sourceOffset)
+      if let lastSourceID, !(lastSourceID < id) {
+        guard lastSourceID == id else { return refuse("item of the source", id) }
+        duplicates.append(
+          MirrorDuplicate(id: id, position: position, firstPosition: lastPosition))
+      } else {
+        guard removeLocalIDs(below: id) else { return }
+        if localOffset < local.count, local[localOffset] == id {
+          lastLocalID = id
+          localOffset += 1
+          ask(item)
+        } else {
+          candidates.append((position, item))
+        }
+        (lastSourceID, lastPosition) = (id, position)
+      }
+      sourceOffset += 1
+    }
+    if isSourceEnded { _ = removeLocalIDs(below: nil) }
+  }
+
+  /// Plans to remove the next local identities as far as they are below an identity of the source, or
+  /// all of them. Returns false if the next page is needed to tell, or if they do not ascend.
+  @inlinable
+  mutating func removeLocalIDs(below id: Item.ID?) -> Bool {
+    while localOffset < local.count {
+      let next = local[localOffset]
+      if let lastLocalID, !(lastLocalID < next) {
+        guard lastLocalID == next else {
+          refuse("local identity", next)
+          return false
+        }
+      } else {
+        if let id, !(next < id) { return true }
+        removals.append(next)
+        lastLocalID = next
+      }
+      localOffset += 1
+    }
+    needsLocalIDs = !isLocalEnded
+    return isLocalEnded
+  }
+
+  @inlinable
+  mutating func refuse(_ subject: String, _ id: Item.ID) {
+    violation = MirrorError(
+      .unsortedList,
+      "\(subject) \(id) does not ascend; sort both sides in one order, or compare them unsorted")
+  }
 }
 
 // MARK: - Unsorted sides
@@ -221,50 +188,33 @@ extension MirrorPlanner {
   /// In ``positions``, an identity that the source has not listed so far.
   @inlinable static var localOnly: Int { -1 }
 
-  /// Enters new local identities into the table; once all are there, looks up the items of the
-  /// page.
   @inlinable
-  mutating func lookUp() {
+  mutating func compareByTable() {
     if positions.isEmpty { positions.reserveCapacity(local.count) }
     while localOffset < local.count {
       positions[local[localOffset]] = Self.localOnly
       localOffset += 1
     }
-    guard isLocalEnded else { return }
+    needsLocalIDs = !isLocalEnded
     while sourceOffset < source.count {
       lookUp(source[sourceOffset], position: pagePosition + sourceOffset)
       sourceOffset += 1
     }
-    if isSourceEnded { removeRest() }
-  }
-
-  @inlinable
-  mutating func lookUp(_ item: Item, position: Int) {
-    let known = positions.updateValue(position, forKey: item.id)
-    guard let known else {
-      candidates.append(Candidate(position: position, item: item))
-      return
-    }
-    if known == Self.localOnly {
-      ask(sourceOffset..<sourceOffset + 1)
-    } else {
-      positions[item.id] = known
-      duplicates.append(MirrorDuplicate(id: item.id, position: position, firstPosition: known))
-    }
-  }
-
-  /// Plans to remove the identities that the source has not listed, each once.
-  @inlinable
-  mutating func removeRest() {
+    guard isSourceEnded else { return }
     for id in local where positions[id] == Self.localOnly {
-      positions[id] = nil
+      positions[id] = nil  // An identity that was listed twice is removed once.
       removals.append(id)
     }
   }
 
   @inlinable
-  func offsetByTable(of id: Item.ID) -> Int? {
-    guard let position = positions[id], position >= pagePosition else { return nil }
-    return position - pagePosition
+  mutating func lookUp(_ item: Item, position: Int) {
+    switch positions.updateValue(position, forKey: item.id) {
+    case nil: candidates.append((position, item))
+    case Self.localOnly: ask(item)
+    case let first?:
+      positions[item.id] = first
+      duplicates.append(MirrorDuplicate(id: item.id, position: position, firstPosition: first))
+    }
   }
 }

@@ -17,7 +17,7 @@ public struct MirrorReport<ID: Hashable & Sendable>: Sendable {
   /// run ended early. Items whose transfer failed are not among them.
   public var untransferred: [ID] = []
   /// The number of items of the source that were not planned to be transferred: they are up to
-  /// date, or ``MirrorProcessor/prepare(_:)`` left them out.
+  /// date, or ``MirrorProcessor/prepare`` left them out.
   public var skippedCount = 0
   /// The items that were refused because an earlier one has their identity.
   public var duplicates: [MirrorDuplicate<ID>] = []

@@ -1,35 +1,21 @@
 /// The queue of requests for runs: at most one run is in progress, and at most one waits.
 ///
-/// A state machine without tasks, in which callers are numbers. The first run that starts after a
-/// request answers it. All requests during a run therefore share the next one.
+/// A value without tasks, in which callers are numbers. The first run that starts after a request
+/// answers it. All requests during a run therefore share the next one.
 struct MirrorRequests: Hashable, Sendable {
-  /// An event of the queue.
-  enum Event: Hashable, Sendable {
-    /// A caller requested a run and waits for it.
-    case requested(caller: Int)
-    /// A run was requested by a caller that does not wait.
-    case requestedUnattended
-    /// A caller that waits was cancelled.
-    case callerCancelled(Int)
-    /// The run in progress, if there is one, is to be cancelled.
-    case runCancelled
-  }
-
-  /// A task of the mirror.
-  enum Action: Hashable, Sendable {
-    case startRun
-    case cancelRun
-    /// Wait for the end of the run before the cancelled caller returns: nobody else wants the run.
-    case awaitRun
-  }
-
   private struct Round: Hashable, Sendable {
+    /// The callers that wait for the run, in the order of their requests.
     var callers: [Int] = []
+    /// True if the run was also requested without waiting for it.
     var isUnattended = false
-    var isCancelled = false
 
-    /// True if a caller or a request without a caller is left.
-    var isWanted: Bool { isUnattended || !callers.isEmpty }
+    /// Forgets a caller. Returns `nil` if it does not wait for this run, otherwise whether nobody
+    /// wants the run any more.
+    mutating func forget(_ caller: Int) -> Bool? {
+      guard let index = callers.firstIndex(of: caller) else { return nil }
+      callers.remove(at: index)
+      return callers.isEmpty && !isUnattended
+    }
   }
 
   private var current: Round?
@@ -38,50 +24,28 @@ struct MirrorRequests: Hashable, Sendable {
   /// True if a run is in progress.
   var isRunning: Bool { current != nil }
 
-  /// The actions that follow from an event, in order.
-  mutating func handle(_ event: Event) -> [Action] {
-    switch event {
-    case .requested(let caller): return request { $0.callers.append(caller) }
-    case .requestedUnattended: return request { $0.isUnattended = true }
-    case .callerCancelled(let caller): return forget(caller)
-    case .runCancelled: return cancel()
+  /// Adds the request of a caller that waits, or of nobody. Returns true if a run starts now.
+  mutating func request(by caller: Int?) -> Bool {
+    var round = pending ?? Round()
+    if let caller { round.callers.append(caller) } else { round.isUnattended = true }
+    if isRunning { pending = round } else { current = round }
+    return pending == nil
+  }
+
+  /// Forgets a caller. Returns true if it was the last one who wanted the run in progress.
+  mutating func forget(_ caller: Int) -> Bool {
+    if let isUnwanted = pending?.forget(caller) {
+      if isUnwanted { pending = nil }
+      return false
     }
+    return current?.forget(caller) ?? false
   }
 
-  private mutating func request(_ join: (inout Round) -> Void) -> [Action] {
-    var round = (current == nil ? nil : pending) ?? Round()
-    join(&round)
-    guard current == nil else {
-      pending = round
-      return []
-    }
-    current = round
-    return [.startRun]
-  }
-
-  private mutating func forget(_ caller: Int) -> [Action] {
-    if let index = pending?.callers.firstIndex(of: caller) {
-      pending?.callers.remove(at: index)
-      if pending?.isWanted == false { pending = nil }
-    } else if let index = current?.callers.firstIndex(of: caller) {
-      current?.callers.remove(at: index)
-      if current?.isWanted == false { return cancel() + [.awaitRun] }
-    }
-    return []  // The caller has just been answered.
-  }
-
-  private mutating func cancel() -> [Action] {
-    guard current?.isCancelled == false else { return [] }
-    current?.isCancelled = true
-    return [.cancelRun]
-  }
-
-  /// Takes the end of the run in progress. Returns the callers that it answers, in the order of
-  /// their requests.
-  mutating func endRun() -> (answered: [Int], actions: [Action]) {
+  /// Takes the end of the run in progress. Returns the callers that it answers. If a run ``isRunning``
+  /// then, it starts now.
+  mutating func endRun() -> [Int] {
     guard let ended = current else { preconditionFailure("A run ends only if it was started") }
-    current = pending
-    pending = nil
-    return (ended.callers, current == nil ? [] : [.startRun])
+    (current, pending) = (pending, nil)
+    return ended.callers
   }
 }

@@ -63,7 +63,8 @@ public struct MirrorRetryPolicy: Sendable {
   ///   - chance: A number from 0 to 1, drawn anew for each delay.
   public func delay(afterAttempt attempt: Int, error: any Error, chance: Double) -> Duration? {
     guard attempt < maxAttemptCount, isTransient(error) else { return nil }
-    let backoff = backoff(afterAttempt: attempt, chance: chance)
+    let backoff = Backoff(first: firstDelay, max: maxDelay, jitter: jitter)
+      .delay(afterFailure: attempt, chance: chance)
     guard let requested = (error as? any MirrorRetryError)?.retryDelay else { return backoff }
     return requested > maxRequestedDelay ? nil : max(requested, backoff)
   }
@@ -78,21 +79,6 @@ public struct MirrorRetryPolicy: Sendable {
       "; it asks to wait \(delay.inWords), longer than the \(maxRequestedDelay.inWords) that Tandem waits"
     return error
   }
-
-  private func backoff(afterAttempt attempt: Int, chance: Double) -> Duration {
-    let bound = min(max(maxDelay, .zero), .seconds(1 << 32))
-    var delay = min(max(firstDelay, .zero), bound)
-    var doublingCount = max(attempt, 1) - 1
-    while doublingCount > 0, delay > .zero, delay < bound {
-      delay = min(delay * 2, bound)
-      doublingCount -= 1
-    }
-    let random = Self.unit(jitter) * (1 - Self.unit(chance))
-    return delay * (1 - random)
-  }
-
-  /// The nearest number from 0 to 1; 0 for NaN.
-  private static func unit(_ value: Double) -> Double { value > 0 ? min(value, 1) : 0 }
 
   /// Calls `attempt` until it returns, or until its error leads to no further attempt. That error
   /// is thrown, or `CancellationError` if the task is cancelled during a delay.

@@ -150,7 +150,7 @@ extension MirrorRunState {
     var seen = Set<Item.ID>(minimumCapacity: prepared.count)
     for item in prepared where !seen.insert(item.id).inserted {
       throw MirrorError(
-        .duplicateElement, "prepare(_:) returned item \(item.id) twice; return each item once")
+        .duplicateElement, "prepare returned item \(item.id) twice; return each item once")
     }
     report.skippedCount += items.count { !seen.contains($0.id) }
     setItems(prepared)

@@ -84,7 +84,7 @@ extension SetDifference where Element: Equatable {
     let difference: SetDifference<Keyed<Element>>
     do {
       difference = try SetDifference<Keyed<Element>>(
-        from: old, to: new, sortedBy: \.key, by: { $0.element == $1.element })
+        from: old, to: new, sortedBy: \.key, comparedBy: { $0.element == $1.element })
     } catch {
       preconditionFailure("Keyed records are ascending, yet \(error)")
     }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TandemRecords
 internal import TandemSQLite
 public import TandemSync
 
@@ -458,7 +459,7 @@ private struct CountedReplica: SyncReplica {
         if failureCount == 0 { log.note(.offline, error) }
         failureCount += 1
         try await Task.sleep(
-          for: SyncBackoff().delay(afterFailure: failureCount, chance: .random(in: 0...1)))
+          for: Backoff().delay(afterFailure: failureCount, chance: .random(in: 0...1)))
       }
     }
   }

@@ -5,9 +5,6 @@ final class ReplicaWatch: Sendable {
   private let feed: ChangeFeed
   private let subscription: ChangeSubscription
 
-  /// The maximum pause after which a locked file is read again.
-  private static let maxPause = Duration.milliseconds(40)
-
   /// Subscribes to changes of the given tables, by whichever program.
   ///
   /// - Throws: ``ReplicaError`` with code `notAttached`; `DatabaseError`.
@@ -48,16 +45,10 @@ final class ReplicaWatch: Sendable {
   func read<Value: Sendable>(
     _ database: Database, _ body: @escaping @Sendable (ReplicaTables) throws -> Value
   ) async throws -> Value {
-    var pause = Duration.milliseconds(1)
-    while true {
-      do {
-        return try await database.read { [feed, subscription] transaction in
-          _ = try feed.beginSnapshot(transaction.connection, for: subscription)
-          return try body(ReplicaTables(transaction.connection))
-        }
-      } catch let error as DatabaseError where error.code.primary == .busy {
-        try await Task.sleep(for: pause)
-        pause = min(pause * 2, ReplicaWatch.maxPause)
+    try await retryingWhileBusy { [feed, subscription] in
+      try await database.read { transaction in
+        _ = try feed.beginSnapshot(transaction.connection, for: subscription)
+        return try body(ReplicaTables(transaction.connection))
       }
     }
   }

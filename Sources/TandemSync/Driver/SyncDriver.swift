@@ -1,3 +1,5 @@
+package import TandemRecords
+
 /// The end of a run.
 package enum SyncGoal: Hashable, Sendable {
   /// Ends when the replica is up to date or blocked, or after so many failures in a row: requests
@@ -40,7 +42,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
 
   private let replica: Replica
   private let remote: Remote
-  private let backoff: SyncBackoff
+  private let backoff: Backoff
   private let clock: any Clock<Duration>
   private let chance: @Sendable () -> Double
   private let publish: @Sendable (SyncStatus, (any Error)?) -> Void
@@ -53,7 +55,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
   ///   - chance: Returns random numbers from 0 to 1.
   ///   - publish: Called with each new status, in order, and with the error that led to it.
   package init(
-    _ replica: Replica, _ remote: Remote, backoff: SyncBackoff = SyncBackoff(),
+    _ replica: Replica, _ remote: Remote, backoff: Backoff = Backoff(),
     clock: any Clock<Duration> = .continuous,
     chance: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     publish: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }

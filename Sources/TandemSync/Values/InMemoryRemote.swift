@@ -9,10 +9,8 @@ public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
   public private(set) var contents: RemoteContents<Element> = .absent
   private var epochCount = 0
   private var commitCount = 0
-  private var acceptedRevisions: [PushToken: RemoteRevision] = [:]
-  /// The remembered tokens as a ring buffer, and the index of the oldest once it is full.
-  private var acceptedTokens: [PushToken] = []
-  private var oldestToken = 0
+  /// The remembered tokens, the oldest first.
+  private var accepted: [(token: PushToken, revision: RemoteRevision)] = []
 
   /// Creates a remote without contents.
   public init() {}
@@ -22,7 +20,9 @@ public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
 
   /// Replaces the contents if the push's condition holds and its token is new.
   public func push(_ push: ConditionalPush<Element>) -> PushReply {
-    if let revision = acceptedRevisions[push.token] { return .accepted(revision) }
+    if let known = accepted.first(where: { $0.token == push.token }) {
+      return .accepted(known.revision)
+    }
     switch (push.condition, contents) {
     case (.absent, .absent):
       return accept(push, at: nextEpoch())
@@ -45,7 +45,8 @@ public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
 
   private func accept(_ push: ConditionalPush<Element>, at revision: RemoteRevision) -> PushReply {
     contents = .present(push.contents, revision)
-    remember(push.token, revision)
+    accepted = Array(accepted.suffix(Self.rememberedTokenCount - 1))
+    accepted.append((push.token, revision))
     return .accepted(revision)
   }
 
@@ -57,16 +58,5 @@ public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
   private func nextCommit(in epoch: String) -> RemoteRevision {
     commitCount += 1
     return RemoteRevision(epoch: epoch, commit: String(commitCount))
-  }
-
-  private func remember(_ token: PushToken, _ revision: RemoteRevision) {
-    acceptedRevisions[token] = revision
-    guard acceptedTokens.count == Self.rememberedTokenCount else {
-      acceptedTokens.append(token)
-      return
-    }
-    acceptedRevisions[acceptedTokens[oldestToken]] = nil
-    acceptedTokens[oldestToken] = token
-    oldestToken = (oldestToken + 1) % Self.rememberedTokenCount
   }
 }

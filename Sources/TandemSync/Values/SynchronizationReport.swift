@@ -33,28 +33,6 @@ extension SynchronizationReport: Sendable where Element: Sendable, ID: Sendable 
 extension SynchronizationReport: Equatable where Element: Equatable {}
 extension SynchronizationReport: Hashable where Element: Hashable, ID: Hashable {}
 
-/// Bounds and services of a synchronization.
-public struct SynchronizationOptions: Sendable {
-  /// The maximum number of rounds; at least one takes place.
-  public var maxRoundCount: Int
-  /// Makes the token of a push; never the same token twice.
-  public var makeToken: @Sendable () -> PushToken
-  /// Waits before each round but the first. `round` counts from 1.
-  public var pause: @Sendable (_ round: Int) async throws -> Void
-
-  /// Creates options: by default 8 rounds, random tokens, and pauses. The bound of the first pause is 100
-  /// milliseconds; it doubles with each further round, up to 5 seconds. A pause is a random part of its
-  /// bound, so that clients whose pushes collided once do not collide again at the same moment.
-  public init(
-    maxRoundCount: Int = 8, makeToken: @escaping @Sendable () -> PushToken = PushToken.random,
-    pause: @escaping @Sendable (_ round: Int) async throws -> Void = RoundBackoff().pause()
-  ) {
-    self.maxRoundCount = maxRoundCount
-    self.makeToken = makeToken
-    self.pause = pause
-  }
-}
-
 /// An error of a synchronization. Errors of the remote, a resolver or a policy are passed on
 /// unchanged.
 public struct SynchronizationError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -48,10 +48,10 @@ extension Synchronizer {
     isolation: isolated (any Actor)? = #isolation
   ) async throws {
     if report.roundCount > 0 {
-      guard report.roundCount < options.maxRoundCount else {
+      guard report.roundCount < maxRoundCount else {
         throw SynchronizationError.tooManyRounds(report.roundCount)
       }
-      try await options.pause(report.roundCount + 1)
+      try await pause(report.roundCount + 1)
     }
     report.roundCount += 1
   }
@@ -90,7 +90,7 @@ extension Synchronizer {
     let push = PendingPush(
       push: ConditionalPush(
         condition: pulled.revision.map { .revision($0) } ?? .absent, contents: pushed.merged,
-        difference: merge.toRemote, token: options.makeToken()),
+        difference: merge.toRemote, token: makeToken()),
       clientBefore: client, clientAfter: merge.merged, openConflicts: openConflicts,
       resolvedConflicts: merge.conflicts.compactMap(\.resolved))
     return try await send(push, &client, &shadow, keep)
@@ -109,7 +109,7 @@ extension Synchronizer {
     return PendingPush(
       push: ConditionalPush(
         condition: .revision(revision), contents: client, difference: difference,
-        token: options.makeToken()),
+        token: makeToken()),
       clientBefore: client, clientAfter: client, openConflicts: [])
   }
 

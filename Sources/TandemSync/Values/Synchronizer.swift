@@ -1,4 +1,5 @@
 public import TandemDifferences
+internal import TandemRecords
 
 /// Makes a client's contents and a remote's equal, in both directions, by comparing values.
 ///
@@ -68,10 +69,18 @@ public struct Synchronizer<Element: Equatable & Sendable, ID: Hashable & Sendabl
   /// Resolves conflicts.
   @usableFromInline package let policy: MergePolicy<Element>
   @usableFromInline let epochPolicy: EpochPolicy
-  @usableFromInline let options: SynchronizationOptions
+  @usableFromInline let maxRoundCount: Int
   @usableFromInline let resolver: Resolver
   /// Saves contents and shadow.
   @usableFromInline package let save: Save
+  /// Makes the token of a push; never the same token twice.
+  @usableFromInline package var makeToken: @Sendable () -> PushToken = PushToken.random
+  /// Waits before a round. Rounds count from 1; there is no pause before the first.
+  @usableFromInline package var pause: @Sendable (_ round: Int) async throws -> Void = { round in
+    let backoff = Backoff(first: .milliseconds(100), max: .seconds(5), jitter: 1)
+    try await Task.sleep(
+      for: backoff.delay(afterFailure: round - 1, chance: .random(in: 0...1)))
+  }
 
   /// Creates a synchronizer with one remote.
   ///
@@ -80,22 +89,21 @@ public struct Synchronizer<Element: Equatable & Sendable, ID: Hashable & Sendabl
   ///   - id: A record's identity: a key path or a closure.
   ///   - policy: Resolves conflicts.
   ///   - epochPolicy: Decides when the remote's history is a new one.
-  ///   - options: Bounds and services.
+  ///   - maxRoundCount: The maximum number of rounds; at least one takes place. Before each further
+  ///     round, the call pauses for a random part of 100 milliseconds, of 200, and so on up to 5 seconds.
   ///   - resolver: Called for each conflict that `policy` leaves unresolved, again in each round.
   ///     Conflicts that it leaves unresolved too stay open.
   ///   - save: Called before each push is sent. Does nothing by default.
-  @inlinable
   public init(
     remote: some ConditionalRemote<Element>, identifiedBy id: @escaping @Sendable (Element) -> ID,
-    policy: MergePolicy<Element>, epochPolicy: EpochPolicy,
-    options: SynchronizationOptions = SynchronizationOptions(),
+    policy: MergePolicy<Element>, epochPolicy: EpochPolicy, maxRoundCount: Int = 8,
     resolver: @escaping Resolver = { _ in .unresolved }, save: @escaping Save = { _, _ in }
   ) {
     self.remote = remote
     self.id = id
     self.policy = policy
     self.epochPolicy = epochPolicy
-    self.options = options
+    self.maxRoundCount = maxRoundCount
     self.resolver = resolver
     self.save = save
   }

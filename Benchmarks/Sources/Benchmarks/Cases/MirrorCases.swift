@@ -120,6 +120,8 @@ enum MirrorCases {
 
 /// 10,000 files behind nginx, and ways to get them.
 private final class Site: Sendable {
+  private struct Item: Identifiable { var id: Int }
+
   private let folder: TemporaryFolder
   private nonisolated(unsafe) let server: WebServer
   private let program: Program
@@ -154,9 +156,15 @@ private final class Site: Sendable {
   }
 
   func mirror(_ concurrency: Int, _ count: Int, isSynchronized: Bool) throws -> Int? {
-    let processor = FileProcessor(
-      count: count, url: server.url, client: try client(concurrency),
-      store: try FileStore(path: folder.path("files"), isSynchronized: isSynchronized))
+    let (url, client) = (server.url, try client(concurrency))
+    let store = try FileStore(path: folder.path("files"), isSynchronized: isSynchronized)
+    let processor = MirrorProcessor(
+      list: { MirrorPages((0..<count).map(Item.init)) }, local: { MirrorPages([]) },
+      transfer: { item, _, progress in
+        let request = FileRequest(FileName("\(item.id)"), url: "\(url)/\(item.id)")
+        _ = try await store.transfer(
+          request, client: client, received: { progress.add(byteCount: $0) })
+      }, remove: { _ in })
     let mirror = OneWayMirror(processor, options: MirrorOptions(concurrency: concurrency))
     let report = try waiting { try await mirror.run() }
     guard report.byteCount == count * MirrorCases.fileByteCount else {
@@ -194,34 +202,6 @@ private final class Site: Sendable {
   }
 }
 
-/// Mirrors numbered contents into files.
-private struct FileProcessor: MirrorProcessor {
-  struct Item: Identifiable {
-    var id: Int
-  }
-
-  let count: Int
-  let url: String
-  let client: any HTTPClient
-  let store: FileStore
-
-  func source() async throws -> MirrorPages<Item> {
-    MirrorPages((0..<count).map(Item.init))
-  }
-
-  func localIDs() async throws -> MirrorPages<Int> { MirrorPages([]) }
-
-  func transfer(
-    _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
-  ) async throws {
-    let request = FileRequest(FileName("\(item.id)"), url: "\(url)/\(item.id)")
-    _ = try await store.transfer(
-      request, client: client, received: { progress.add(byteCount: $0) })
-  }
-
-  func remove(_ ids: [Int]) async throws {}
-}
-
 /// Runs asynchronous work from a benchmark, which is not, and waits for it.
 private func waiting<Result: Sendable>(
   _ body: @escaping @Sendable () async throws -> Result
@@ -252,8 +232,6 @@ private struct Lists: Sendable {
 
   let source: [Item]
   let local: [Item]
-  /// Those to be updated, by page.
-  fileprivate let updates: [Set<Int64>]
   private let sourcePages: [[Item]]
   private let localPages: [[Int64]]
 
@@ -261,9 +239,6 @@ private struct Lists: Sendable {
     let ids = 0..<Int64(count)
     source = ids.filter { $0 % 3_000 != 0 }.map(Item.init)
     let localIDs = ids.filter { $0 % 3_000 != 1_000 }
-    updates = stride(from: 0, to: count, by: Self.pageSize).map { start in
-      Set((Int64(start)..<Int64(start + Self.pageSize)).filter { $0 % 3_000 == 2_000 })
-    }
     local = localIDs.map(Item.init)
     sourcePages = Self.pages(source)
     localPages = Self.pages(localIDs)
@@ -277,42 +252,25 @@ private struct Lists: Sendable {
     }
   }
 
-  fileprivate func updates(among items: [Item]) -> Set<Int64> {
-    let (first, last) = (items[0].id, items[items.count - 1].id)
-    let pages = updates[Int(first) / Lists.pageSize...Int(last) / Lists.pageSize]
-    return pages.reduce(into: []) { $0.formUnion($1.filter { (first...last).contains($0) }) }
+  private func updates(among items: [Item]) -> [Int] {
+    items.indices.filter { items[$0].id % 3_000 == 2_000 }
   }
 
   /// The number of items that are new or gone, by a whole run that transfers nothing.
   func mirror() throws -> Int? {
-    let processor = Processor(lists: self)
+    var processor = MirrorProcessor<Item>(
+      list: { pages(sourcePages) }, local: { pages(localPages) }, transfer: { _, _, _ in },
+      remove: { _ in })
+    processor.itemsToUpdate = { updates(among: $0) }
     let mirror = OneWayMirror(sorted: processor, options: MirrorOptions(stages: []))
     let report = try waiting { try await mirror.run() }
-    let updateCount = updates.reduce(0) { $0 + $1.count }
-    return report.sourceCount - report.skippedCount - updateCount + report.removed.count
+    return report.sourceCount - report.skippedCount - updates(among: source).count
+      + report.removed.count
   }
 
-  private struct Processor: MirrorProcessor {
-    let lists: Lists
-
-    func source() async throws -> MirrorPages<Item> { Self.pages(lists.sourcePages) }
-
-    func localIDs() async throws -> MirrorPages<Int64> { Self.pages(lists.localPages) }
-
-    private static func pages<Element>(_ pages: [[Element]]) -> MirrorPages<Element> {
-      MirrorPages(from: 0) { number in
-        (pages[number], number + 1 < pages.count ? number + 1 : nil)
-      }
+  private func pages<Element>(_ pages: [[Element]]) -> MirrorPages<Element> {
+    MirrorPages(from: 0) { number in
+      (pages[number], number + 1 < pages.count ? number + 1 : nil)
     }
-
-    func itemsToUpdate(among items: [Item]) async throws -> Set<Int64> {
-      lists.updates(among: items)
-    }
-
-    func transfer(
-      _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
-    ) async throws {}
-
-    func remove(_ ids: [Int64]) async throws {}
   }
 }
