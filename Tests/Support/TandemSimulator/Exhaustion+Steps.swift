@@ -283,11 +283,9 @@ extension Exhaustion {
       }
       return result
     case .push(let token, let part):
-      try files[state.files[number]].restore(file)
-      guard let commit = try file.read({ try file.replica($0).outbox(part: part) }),
-        commit.id == token
-      else { return try handle(.superseded, next, number) }
-      let request = requests.number(of: .push(commit))
+      guard let request = try push(of: token, part, action, in: state.files[number]) else {
+        return try handle(.superseded, next, number)
+      }
       next.drivers[number].request = request
       if !next.commits.contains(request) {
         next.commits.append(request)
@@ -299,6 +297,20 @@ extension Exhaustion {
       return next
     case .timer, .report: return next
     }
+  }
+
+  /// The request that sends a part of the commit in the outbox of a file; `nil` if another commit is there.
+  private func push(
+    of token: SyncToken, _ part: Int, _ action: Int32, in image: Int32
+  ) throws -> Int32? {
+    let key = Pair(first: image, second: action)
+    if let known = pushed[key] { return known }
+    try files[image].restore(file)
+    let commit = try file.read { try file.replica($0).outbox(part: part) }
+    let request =
+      commit?.id == token ? commit.map { requests.number(of: .push($0)) } : nil
+    pushed.updateValue(request, forKey: key)
+    return request
   }
 
   private func perform(

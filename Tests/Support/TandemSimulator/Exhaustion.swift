@@ -90,6 +90,7 @@ final class Exhaustion {
   var fileViews: [Int32: FileView] = [:]
   var spaceViews: [Int32: SpaceView] = [:]
   var performed: [Pair: Pair] = [:]
+  var pushed: [Pair: Int32?] = [:]
   var handled: [Pair: Reaction] = [:]
   var answered: [Pair: Pair] = [:]
   var edited: [Edit: Int32] = [:]
