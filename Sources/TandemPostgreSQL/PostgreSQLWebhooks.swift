@@ -95,7 +95,7 @@ package struct PostgreSQLWebhooks: Sendable {
       rows.compactMap { row in
         row[0].textValue.flatMap { space in row[1].textValue.map { (space, $0) } }
       }
-    ) { first, _ in first }
+    ) { first, _ in first }.filter { !$0.key.isEmpty }
   }
 
   package func begin(at positions: [String: String]) async throws {

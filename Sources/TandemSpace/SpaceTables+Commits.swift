@@ -239,7 +239,7 @@ extension SpaceTables {
       objections.prefix(SyncLimits.maxObjectionCount).prefix { objection in
         defer {
           byteCount += RecordEncoding.byteCount(of: objection.key)
-          byteCount += objection.reason.rawValue.utf8.count
+          byteCount += objection.reason.ruleMessage?.utf8.count ?? 0
         }
         return byteCount < SyncLimits.maxObjectionByteCount
       })

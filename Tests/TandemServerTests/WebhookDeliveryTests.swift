@@ -79,7 +79,7 @@ import Testing
     let folder: TemporaryFolder
     let spaces: any ServedSpaces
     let store: any WebhookStore
-    private let replica = Mutex(TestReplica(seed: 7))
+    private let replicas = Mutex<[String: TestReplica]>([:])
     private let lines = EventLog()
     private let database: PostgreSQLDatabase?
 
@@ -122,7 +122,9 @@ import Testing
     @discardableResult
     func commit(_ ids: [Int], to space: String = "notes") async throws -> SpaceRevision {
       let head = try await spaces.with(space) { try await $0.state().head }
-      let commit = replica.withLock { $0.commit(head, ids.map { insertion($0) }) }
+      let commit = replicas.withLock { replicas in
+        replicas[space, default: TestReplica(seed: 7)].commit(head, ids.map { insertion($0) })
+      }
       let outcome = try await spaces.with(space) { try await $0.commit(commit) }
       guard case .accepted(let revision, _) = outcome else { throw CancellationError() }
       return revision

@@ -20,7 +20,7 @@ package struct SyncLimits: Hashable, Sendable {
   /// The maximum number of objections in the outcome of a commit. The space stores the outcome, and
   /// the replica's pulls repeat it.
   package static let maxObjectionCount = 1_000
-  /// The length of the objections' keys and reasons in bytes after which an outcome has no more objections.
+  /// The length of the objections' keys and messages in bytes after which an outcome has no more objections.
   package static let maxObjectionByteCount = 256 << 10
 
   /// The maximum length of the message of a rule in an objection, in bytes.
