@@ -25,6 +25,7 @@ struct TandemCLI {
         [
           ServeCommand.self, TokenCommand.self, SpaceCommand.self, LogCommand.self,
           ForgetCommand.self, StoreCommand.self, BackupCommand.self, RestoreCommand.self,
+          PromoteCommand.self,
         ]
       ),
       ("Send values between programs", [ChannelCommand.self]),

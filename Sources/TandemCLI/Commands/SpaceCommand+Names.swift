@@ -194,7 +194,7 @@ extension SpaceCommand {
   }
 
   /// Keeps what becomes of a name, durably, before it does.
-  private static func note(
+  static func note(
     _ former: FormerSpace, of name: String, in spaces: SpaceDirectory
   ) throws {
     let path = spaces.formerPath(of: name)

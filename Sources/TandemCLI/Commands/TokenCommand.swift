@@ -49,6 +49,13 @@ enum TokenCommand: Command {
         which shows who changed the spaces and when. It may not
         read records.
         """)
+    static let follow = Flag(
+      "follow",
+      help: """
+        The token is for tandem serve --follow: it may copy the
+        spaces with all that they have, and nothing else. With
+        --space '*'.
+        """)
     static let json = Flag(
       "json",
       help:
@@ -91,11 +98,13 @@ enum TokenCommand: Command {
     ],
     options: [
       Option.tokens, Option.store, ServeCommand.Option.createStore, Option.account, Option.space,
-      Option.write, Option.inspect, Option.expires, Option.overlap, Option.note, Option.json,
+      Option.write, Option.inspect, Option.follow, Option.expires, Option.overlap, Option.note,
+      Option.json,
     ],
     examples: [
       "tandem token create --tokens tokens --account ada --space notes --write --expires 90d",
       "tandem token create --tokens tokens --account ops --space '*' --inspect",
+      "tandem token create --tokens tokens --account standby --space '*' --follow",
       "tandem token list --tokens tokens", "tandem token revoke 1b2c3d4e5f60 --tokens tokens",
       "tandem token rotate 1b2c3d4e5f60 --tokens tokens --expires 90d --overlap 7d",
       "tandem token create --store service=spaces --account ada --space 'ada-*' --write",
@@ -114,6 +123,7 @@ enum TokenCommand: Command {
     // An option that had no effect could revoke more tokens than a person means.
     let others: [(option: any CommandOption, actions: [Action])] = [
       (Option.space, [.create]), (Option.write, [.create]), (Option.inspect, [.create]),
+      (Option.follow, [.create]),
       (Option.note, [.create]), (Option.expires, [.create, .rotate]), (Option.overlap, [.rotate]),
       (Option.account, [.create, .revoke, .list]), (ServeCommand.Option.createStore, [.create]),
     ]
@@ -190,13 +200,18 @@ extension TokenCommand {
   }
 
   private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
-    switch (arguments[Option.write], arguments[Option.inspect]) {
-    case (false, false): return .read
-    case (true, false): return .write
-    case (false, true): return .inspect
-    case (true, true):
-      throw arguments.error("--write and --inspect are for different tokens: create two")
+    let rights: [(flag: Flag, access: AccessToken.Access)] = [
+      (Option.write, .write), (Option.inspect, .inspect), (Option.follow, .follow),
+    ]
+    let given = rights.filter { arguments[$0.flag] }
+    guard given.count <= 1 else {
+      throw arguments.error(
+        "--\(given[0].flag.name) and --\(given[1].flag.name) are for different tokens: create two")
     }
+    guard given.first?.access != .follow || arguments.all(Option.space) == ["*"] else {
+      throw arguments.error("--follow is for all spaces: write --space '*'")
+    }
+    return given.first?.access ?? .read
   }
 
   private static func create(

@@ -49,6 +49,8 @@ package struct AccessToken: Hashable, Sendable {
     case write
     /// To see in ``Inspector`` who changed the spaces when, and nothing else: no records.
     case inspect
+    /// To copy the spaces with all that they have, for another server, and nothing else.
+    case follow
   }
 
   /// The SHA-256 of the secret.
@@ -95,12 +97,15 @@ package struct AccessToken: Hashable, Sendable {
 
   /// The rights of a replica in a space; `nil` if there are none.
   package func access(to space: String) -> SpaceListing.Access? {
-    if access != .inspect, isFor(space) { return access == .write ? .write : .read }
+    if [.read, .write].contains(access), isFor(space) { return access == .write ? .write : .read }
     return alsoReads.contains { SpaceName.matches($0, space) } ? .read : nil
   }
 
   /// True if the token permits to inspect a space.
   func mayInspect(_ space: String) -> Bool { access == .inspect && isFor(space) }
+
+  /// True if the token permits to copy all spaces, with what is not for replicas.
+  var mayFollow: Bool { access == .follow && scope == .all }
 
   private func isFor(_ space: String) -> Bool {
     switch scope {

@@ -1,19 +1,21 @@
 internal import TandemRecords
+package import TandemSpace
 package import TandemSync
 
 /// The requests that a server of spaces answers. `openapi.json` describes the same.
 package enum SyncRoute: String, CaseIterable, Sendable {
   case health, metrics, description, spaces, space, tables, commits, changes, events
+  case copies, copy
 
   /// A parameter in the query of a request.
   package enum Parameter: String, CaseIterable, Sendable {
-    case since, cursor, limit, replica, numbers
+    case since, cursor, limit, replica, numbers, tag
   }
 
   /// The method.
   package var method: String {
     switch self {
-    case .health, .metrics, .description, .spaces, .space, .changes, .events: "GET"
+    case .health, .metrics, .description, .spaces, .space, .changes, .events, .copies, .copy: "GET"
     case .tables, .commits: "POST"
     }
   }
@@ -30,6 +32,8 @@ package enum SyncRoute: String, CaseIterable, Sendable {
     case .commits: "/v1/spaces/{space}/commits"
     case .changes: "/v1/spaces/{space}/changes"
     case .events: "/v1/spaces/{space}/events"
+    case .copies: "/v1/copies"
+    case .copy: "/v1/spaces/{space}/copy"
     }
   }
 
@@ -38,6 +42,8 @@ package enum SyncRoute: String, CaseIterable, Sendable {
     switch self {
     case .changes: [.since, .cursor, .limit, .replica, .numbers]
     case .events: [.since]
+    case .copies: [.tag]
+    case .copy: [.since, .cursor]
     case .health, .metrics, .description, .spaces, .space, .tables, .commits: []
     }
   }
@@ -47,6 +53,9 @@ package enum SyncRoute: String, CaseIterable, Sendable {
 
   /// True if the request is answered without an access token.
   package var isOpen: Bool { self == .health || self == .description }
+
+  /// True if the request is for servers that follow this one.
+  package var isForFollowers: Bool { self == .copies || self == .copy }
 
   /// The routes of a path, and the space that it names.
   static func matching(_ segments: [String]) -> (routes: [SyncRoute], space: String?) {
@@ -76,6 +85,10 @@ package enum SyncCall: Sendable {
   case repeatedCommit(SyncCommitIdentity)
   case changes(SyncPull)
   case events(since: SpaceRevision?)
+  /// The spaces, as soon as the list has another tag than this one.
+  case copies(after: String?)
+  /// A page of the rows of a space.
+  case copy(since: SpaceCopyPosition?, cursor: String?)
 }
 
 /// The route of a request and the space that it names.
@@ -150,11 +163,15 @@ package struct RoutedRequest: Sendable {
         return .declare(try reader.tables(request.body))
       case .commits where mayWrite: return .commit(try reader.commit(request.body))
       case .commits: return .repeatedCommit(try reader.commitIdentity(request.body))
-      case .changes: break
-      case .events: break
+      case .changes, .events, .copies, .copy: break
       }
     } catch {
       throw SyncRequestError(error)
+    }
+    if route == .copies { return .copies(after: parameters[.tag]) }
+    if route == .copy {
+      let since = try parameters.value(.since, "the position of a copy") { SpaceCopyPosition($0) }
+      return .copy(since: since, cursor: parameters[.cursor])
     }
     let since = try parameters.value(.since, "a revision") { SpaceRevision($0) }
     guard route == .changes else { return .events(since: since) }

@@ -23,6 +23,14 @@ extension SyncService {
       }
     }
 
+    /// True if the client may copy all spaces for another server.
+    var mayFollow: Bool {
+      switch self {
+      case .local: true
+      case .token(let token): token.mayFollow
+      }
+    }
+
     var account: String? {
       switch self {
       case .local: nil
@@ -55,6 +63,15 @@ extension SyncService {
     if request.route.hasSpace { subject.space = request.space }
     let client = try client(of: head)
     subject.account = client.account
+    if request.route.isForFollowers {
+      guard client.mayFollow else {
+        throw SyncRequestError(
+          .unauthorized,
+          "the access token does not permit to follow this server; tandem token create --follow makes one that does"
+        )
+      }
+      return client
+    }
     // As for a space that does not exist.
     if request.route.hasSpace, client.access(to: request.space) == nil {
       throw .unknownSpace(request.space)
