@@ -4,8 +4,8 @@ package import TandemSync
 
 /// The requests that a server of spaces answers. `openapi.json` describes the same.
 package enum SyncRoute: String, CaseIterable, Sendable {
-  case health, metrics, description, spaces, space, tables, commits, changes, events
-  case copies, copy
+  case health, metrics, description, copies, copy
+  case spaces, space, tables, commits, changes, events
 
   /// A parameter in the query of a request.
   package enum Parameter: String, CaseIterable, Sendable {
