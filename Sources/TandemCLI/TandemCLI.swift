@@ -26,7 +26,7 @@ struct TandemCLI {
           ServeCommand.self, TokenCommand.self, MemberCommand.self, SpaceCommand.self,
           LogCommand.self,
           ForgetCommand.self, StoreCommand.self, BackupCommand.self, RestoreCommand.self,
-          WebhookCommand.self,
+          WebhookCommand.self, PromoteCommand.self,
         ]
       ),
       ("Send values between programs", [ChannelCommand.self]),

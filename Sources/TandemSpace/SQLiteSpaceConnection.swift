@@ -8,10 +8,12 @@ struct SQLiteSpaceConnection {
 
   init(_ connection: DatabaseConnection) { self.connection = connection }
 
-  /// The version of the tables that a file has from its first table on whose keys SQLite chooses. Before, it has
-  /// version 2 from its first constraint on, and version 1 without constraints, which earlier versions of this program
-  /// read. So no earlier version writes records without looking at them.
-  private static let format: Int64 = 3
+  /// The highest version of the tables that this program knows.
+  ///
+  /// A file has version 4 from when another server follows it, version 3 from its first table on whose keys SQLite
+  /// chooses, version 2 from its first constraint on, and version 1 before, which earlier versions of this program read.
+  /// So no earlier version writes records without looking at constraints, or rows without noting them in the journal.
+  private static let format: Int64 = 4
   private static let texts = SpaceStatement.allCases.map { StatementText($0.sqliteText) }
 
   private func text(_ statement: SpaceStatement) -> StatementText {
@@ -26,6 +28,7 @@ extension SQLiteSpaceConnection: SpaceConnection {
 
   func run(_ statement: SpaceStatement, _ parameters: [FieldValue]) throws {
     try connection.run(text(statement), parameters)
+    try noteInJournal(statement, parameters)
   }
 
   func row(_ statement: SpaceStatement, _ parameters: [FieldValue]) throws -> [FieldValue]? {
@@ -113,12 +116,12 @@ extension SQLiteSpaceConnection {
     case .parts: try has(table: "part")
     case .constraints: try connection.integer("PRAGMA user_version") ?? 0 >= 2
     case .statedClaims: try has(table: "claim_stated")
-    case .numbers: try connection.integer("PRAGMA user_version") ?? 0 >= Self.format
+    case .numbers: try connection.integer("PRAGMA user_version") ?? 0 >= 3
     case .usage: try has(table: "usage")
     }
   }
 
-  private func has(table name: String) throws -> Bool {
+  func has(table name: String) throws -> Bool {
     try connection.row("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(name)]) != nil
   }
 
@@ -210,7 +213,7 @@ extension SQLiteSpaceConnection {
     case .numbers:
       [
         "CREATE TABLE number (tab TEXT PRIMARY KEY, highest INTEGER NOT NULL)",
-        "PRAGMA user_version=\(format)",
+        "PRAGMA user_version=3",
       ]
     case .usage:
       [

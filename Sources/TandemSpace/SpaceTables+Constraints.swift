@@ -108,7 +108,11 @@ extension SpaceTables {
       try insertRule(constraint, of: tables[table])
       tables[table].pending.append(PendingConstraint(constraint, records: []))
     }
-    let rules = try rules(.rulesAfter, [.integer(last)], tables)
+    try insertClaims(of: try rules(.rulesAfter, [.integer(last)], tables), tables)
+  }
+
+  /// Stores the claims that the records make under rules without them, but for those that commits state.
+  func insertClaims(of rules: [SpaceRule], _ tables: [SpaceTable]) throws {
     let claims = SpaceClaims(rules, tables: tables)
     for table in claims.tables {
       try forEachRecord(of: table) { key, fields in

@@ -118,8 +118,13 @@ extension SpaceTables {
     let state = try state()
     let horizon = min(version, state.head.version)
     guard horizon > state.horizon else { return }
+    try connection.run(.setHorizon, [.integer(Int64(horizon))])
+    try forget(below: horizon)
+  }
+
+  /// Forgets what a space with this horizon does not have.
+  func forget(below horizon: Int) throws {
     let value = FieldValue.integer(Int64(horizon))
-    try connection.run(.setHorizon, [value])
     try connection.run(.forgetDigests, [value])
     try connection.run(.forgetDeletions, [value])
     try connection.run(.forgetOverruled, [value])

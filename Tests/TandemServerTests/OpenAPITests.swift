@@ -48,6 +48,7 @@ import Testing
   func statuses() async throws {
     let test = try TestService(tokens: [
       .of("r", "ann", .read, ["notes"]), .of("w", "bob", .write, ["*"]),
+      .of("f", "cat", .follow, ["*"]),
     ])
     let head = try await test.makeSpace("notes")
     try test.add("bob", .owner, to: "notes")
@@ -67,10 +68,14 @@ import Testing
       replica.commit(head, [SyncChange(key: SyncKey(table: "z", id: [1]), verb: .delete)]),
       replica.commit(SpaceRevision(epoch: replica.id, version: 0, mark: 0), []),
     ].map { String(decoding: SyncMessageWriter.bytes($0), as: UTF8.self) }
-    let queries = ["", "?since=x", "?since=\(head)", "?since=\(replica.id).0.0000000000000000"]
+    let lost = "\(replica.id).0.0000000000000000"
+    let copied = "\(lost)~\(replica.id)~0~\(RecordDigest.empty)"
+    let queries = [
+      "", "?since=x", "?since=\(head)", "?since=\(lost)", "?since=\(copied)",
+    ]
     for route in SyncRoute.allCases {
       for space in ["notes", "missing", "+"] {
-        for secret in ["r", "w", "x"] {
+        for secret in ["r", "w", "x", "f"] {
           for (query, body) in queries.flatMap({ query in (bodies + commits).map { (query, $0) } })
           {
             let path = route.template.replacing("{space}", with: space)

@@ -8,12 +8,12 @@ import Testing
 @Suite struct SyncServiceRightsTests {
   /// The clients, by their secrets.
   enum Client: String, CaseIterable {
-    case none, unknown, reader, writer, other, readerOfAll, writerOfAll
+    case none, unknown, reader, writer, other, readerOfAll, writerOfAll, follower
   }
 
   /// The requests about a space.
   enum Request: String, CaseIterable {
-    case state, declareKnown, declareNew, commit, changes, events
+    case state, declareKnown, declareNew, commit, changes, events, copy, copies
   }
 
   private static let tokens: [AccessToken] = [
@@ -23,29 +23,32 @@ import Testing
     .of("other", "eve", .write, ["others"]),
     .of("readerOfAll", "cat", .read, ["*"]),
     .of("writerOfAll", "dan", .write, ["*"]),
+    .of("follower", "sam", .follow, ["*"]),
   ]
 
   /// The statuses of the requests in a space that exists.
   private static let inExisting: [Client: [Int]] = [
-    // state, declareKnown, declareNew, commit, changes, events
-    .none: [401, 401, 401, 401, 401, 401],
-    .unknown: [401, 401, 401, 401, 401, 401],
-    .reader: [200, 200, 403, 403, 200, 200],
-    .writer: [200, 200, 200, 200, 200, 200],
-    .other: [404, 404, 404, 404, 404, 404],
-    .readerOfAll: [200, 200, 403, 403, 200, 200],
-    .writerOfAll: [200, 200, 200, 200, 200, 200],
+    // state, declareKnown, declareNew, commit, changes, events, copy, copies
+    .none: [401, 401, 401, 401, 401, 401, 401, 401],
+    .unknown: [401, 401, 401, 401, 401, 401, 401, 401],
+    .reader: [200, 200, 403, 403, 200, 200, 403, 403],
+    .writer: [200, 200, 200, 200, 200, 200, 403, 403],
+    .other: [404, 404, 404, 404, 404, 404, 403, 403],
+    .readerOfAll: [200, 200, 403, 403, 200, 200, 403, 403],
+    .writerOfAll: [200, 200, 200, 200, 200, 200, 403, 403],
+    .follower: [404, 404, 404, 404, 404, 404, 200, 200],
   ]
 
   /// The statuses of the requests in a space that does not exist.
   private static let inMissing: [Client: [Int]] = [
-    .none: [401, 401, 401, 401, 401, 401],
-    .unknown: [401, 401, 401, 401, 401, 401],
-    .reader: [404, 404, 404, 404, 404, 404],
-    .writer: [404, 200, 200, 404, 404, 404],
-    .other: [404, 404, 404, 404, 404, 404],
-    .readerOfAll: [404, 404, 404, 404, 404, 404],
-    .writerOfAll: [404, 200, 200, 404, 404, 404],
+    .none: [401, 401, 401, 401, 401, 401, 401, 401],
+    .unknown: [401, 401, 401, 401, 401, 401, 401, 401],
+    .reader: [404, 404, 404, 404, 404, 404, 403, 403],
+    .writer: [404, 200, 200, 404, 404, 404, 403, 403],
+    .other: [404, 404, 404, 404, 404, 404, 403, 403],
+    .readerOfAll: [404, 404, 404, 404, 404, 404, 403, 403],
+    .writerOfAll: [404, 200, 200, 404, 404, 404, 403, 403],
+    .follower: [404, 404, 404, 404, 404, 404, 404, 200],
   ]
 
   @Test("A request without a valid token is refused before its body is received")
@@ -316,6 +319,8 @@ import Testing
         body: SyncMessageWriter.bytes(replica.commit(head, [insertion(1)])))
     case .changes: return await test.answer("GET", "\(path)/changes", secret: secret)
     case .events: return await test.answer("GET", "\(path)/events", secret: secret)
+    case .copy: return await test.answer("GET", "\(path)/copy", secret: secret)
+    case .copies: return await test.answer("GET", "/v1/copies", secret: secret)
     }
   }
 }

@@ -507,7 +507,7 @@ import Testing
       try connection.execute("DROP \(type) x")
     }
     try SpaceTables(connection).check()
-    try connection.execute("PRAGMA user_version=4")
+    try connection.execute("PRAGMA user_version=5")
     #expect(code { try $0.check() } == .newerFormat)
     #expect(code { try $0.create(using: &generator) } == .newerFormat)
     let other = try DatabaseConnection(path: ":memory:")

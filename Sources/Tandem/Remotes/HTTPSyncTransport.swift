@@ -1,6 +1,7 @@
 import Synchronization
 import TandemHTTP
 import TandemRecords
+import TandemSpace
 import TandemSync
 
 /// A space of a server, over HTTP, as Documentation/Protocol.md describes it.
@@ -71,6 +72,36 @@ struct HTTPSyncTransport: SyncRemote {
       throw failure(HTTPResponse(head: stream.head, body: body ?? []))
     }
     return EventStream(stream, limits)
+  }
+}
+
+// MARK: - Copies
+
+extension HTTPSyncTransport {
+  /// A page of a copy of the space.
+  func copyPage(since: SpaceCopyPosition?, cursor: String?) async throws -> SpaceCopyAnswer {
+    let response = try await response(
+      .get, "/copy", [("since", since?.description), ("cursor", cursor)])
+    if response.head.status == 200 { return .page(response.body) }
+    guard case .gone(let gone) = try outcome(response) else { throw foreign(response.head) }
+    return .gone(gone)
+  }
+
+  /// The list of the spaces of a server, if the URL is that of the list. The server answers when the list has another
+  /// tag than this one, or after some seconds.
+  func copies(after tag: String?) async throws -> SpaceCopyList {
+    let response = try await response(.get, "", [("tag", tag)])
+    guard response.head.status == 200 else { throw failure(response) }
+    return try SpaceCopyList(response.body)
+  }
+
+  /// True if a server of spaces answers at the URL of its health, and follows no other one.
+  func isServing() async -> Bool {
+    guard var request = try? request(.get, "") else { return false }
+    request.fields["Authorization"] = nil
+    request.timeouts = HTTPTimeouts(idle: .seconds(3))
+    let response = try? await client.response(to: request, maxBodyByteCount: 64 << 10)
+    return response.map { String(decoding: $0.body, as: UTF8.self) } == #"{"status":"ok"}"#
   }
 }
 

@@ -92,6 +92,13 @@ enum AttachCommand: Command {
       help:
         "Accept a table that REPLACE can change unseen; such\nchanges are found later, by comparing everything."
     )
+    static let allowLostCommits = Flag(
+      "allow-lost-commits",
+      help: """
+        Without --table: attach the file to another address of
+        its space although commits are missing there, as after
+        tandem promote. Then: tandem sync --lost-history
+        """)
     static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
@@ -123,7 +130,7 @@ enum AttachCommand: Command {
       Option.space, Option.server, Option.tokenFile, Option.cacert, Option.insecureHTTP,
       Option.table, Option.granularity,
       Option.policy, Option.same, Option.renumber, Option.allowAssignedKeys, Option.allowBlindSpots,
-      Option.quiet,
+      Option.allowLostCommits, Option.quiet,
     ],
     examples: [
       "tandem attach notes.db --space shared.space --table note",
@@ -187,7 +194,7 @@ enum AttachCommand: Command {
       }
       let space = if let serverSpace { serverSpace } else { try await SyncSpace.file(name) }
       try await ReplicaFile.with(space) { space in
-        try await replica.move(to: space)
+        try await replica.move(to: space, allowsLostCommits: arguments[Option.allowLostCommits])
         guard !arguments[Option.quiet] else { return }
         TandemCLI.report(
           "\(path) is attached to \(SyncSpace.plainName(space.name)), which is the same space")

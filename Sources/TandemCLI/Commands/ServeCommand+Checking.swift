@@ -27,6 +27,14 @@ extension ServeCommand {
       note(error)
     }
     do {
+      let server = try followedServer(arguments)
+      if arguments[Option.store] == nil {
+        _ = try checkFollows(arguments[Option.data] ?? defaultDirectory, server)
+      }
+    } catch {
+      note(error)
+    }
+    do {
       if let address = try storeAddress(arguments) {
         let database = try await PostgreSQLDatabase.open(address: address, creates: false)
         do {

@@ -198,6 +198,9 @@ enum ServeCommand: Command {
       that PGPASSFILE names. All servers accept the access tokens of the database. tandem log, tandem
       forget and tandem space take --store, too. It needs the library libpq.
 
+      With --follow URL, the server keeps copies of the spaces of that server up to date, and takes no
+      requests for them: it is ready to take its place by tandem promote.
+
       Every option but --check-config may be a variable instead: TANDEM_SERVE_TLS_KEY for --tls-key, with
       true or false for an option without a value. The command line comes first, then the variables,
       then the file of --config, then the default. A password may be in the address of --store only in
@@ -214,7 +217,8 @@ enum ServeCommand: Command {
     operands: [],
     options: [
       Option.config, Option.checkConfig, Option.data, Option.store, Option.directStore,
-      Option.createStore, Option.maxStoreConnections,
+      Option.createStore,
+      FollowOption.follow, FollowOption.tokenFile, FollowOption.cacert, FollowOption.insecureHTTP,
       Option.listen, Option.tokens, WebTokenOption.keys, WebTokenOption.issuer,
       WebTokenOption.audience, WebTokenOption.algorithms, WebTokenOption.claim,
       WebhookOption.url, WebhookOption.secret, WebhookOption.attempts,
@@ -237,6 +241,8 @@ enum ServeCommand: Command {
         + "--jwt-audience tandem",
       "tandem serve --data spaces --webhook https://app.example/tandem --webhook-secret-file secret",
       "tandem serve --store postgresql://tandem@db.example/spaces --create-store",
+      "tandem serve --data copies --follow https://tandem.example.org --token-file follow-token "
+        + "--tokens tokens",
     ])
 
   static func run(_ given: ParsedArguments) async throws -> Int32 {
@@ -271,9 +277,26 @@ enum ServeCommand: Command {
     let file = try arguments[Option.tokens].map { path in
       try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
     }
-    let metrics = ServerMetrics(version: PackageVersion.current)
+    let directory = arguments[Option.data] ?? defaultDirectory
+    let server = try followedServer(arguments)
+    let follows = try arguments[Option.store] == nil && checkFollows(directory, server)
+    let following = follows ? server.map { Following(leader: $0.url, in: directory) } : nil
+    let metrics = ServerMetrics(version: PackageVersion.current, following: following)
     let limits = serviceLimits(arguments)
     let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
+    var follower: Follower?
+    if let server, let following, let copies = spaces as? SpaceDirectory {
+      try await begin(server, in: directory, log)
+      follower = Follower(
+        server: server, spaces: copies, path: directory, following: following,
+        maxSpaceCount: arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount, log: log)
+    } else if let server {
+      log(
+        ServerEvent(
+          .warning,
+          "\(directory) was promoted: it does not follow \(server.url) any more, so take `follow` out of the "
+            + "configuration"))
+    }
     var tokens: (any ListedTokens)? = file
     if file == nil, let spaces = spaces as? PostgreSQLSpaces {
       tokens = try await PostgreSQLTokens(spaces.database) { log(ServerEvent(.warning, $0)) }
@@ -286,7 +309,8 @@ enum ServeCommand: Command {
     let webhookDelivery = delivery?.delivery
     let service = SyncService(
       spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,
-      metrics: metrics, log: log, onCommit: { webhookDelivery?.noteCommit(in: $0) })
+      following: following, metrics: metrics, log: log,
+      onCommit: { webhookDelivery?.noteCommit(in: $0) })
     let address = arguments[Option.listen] ?? .usual
     let socket = try ListeningSocket(
       host: address.host, port: address.port, allowsOthers: isProtected)
@@ -301,7 +325,7 @@ enum ServeCommand: Command {
     let responder: any HTTPResponder =
       arguments[Option.inspect]
       ? Inspector(service, tokens: tokenPlace(arguments, spaces)) : service
-    let server = try HTTPServer(
+    let httpServer = try HTTPServer(
       socket, identity: identity, limits: serverLimits(arguments),
       proxies: arguments[Option.trustedProxies] ?? ProxyNetworks(), metrics: metrics,
       responder: responder, log: log)
@@ -321,13 +345,14 @@ enum ServeCommand: Command {
     if arguments[Option.inspect] {
       log(
         ServerEvent(
-          .notice, "inspect the spaces in a browser: \(server.url)\(Inspector.path)"))
+          .notice, "inspect the spaces in a browser: \(httpServer.url)\(Inspector.path)"))
     }
-    log(ServerEvent(.notice, "tandem \(PackageVersion.current) serves on \(server.url)"))
-    try print("listening", url: server.url, arguments)
+    log(ServerEvent(.notice, "tandem \(PackageVersion.current) serves on \(httpServer.url)"))
+    try print("listening", url: httpServer.url, arguments)
     ServiceManager.notify("READY=1")
     await withDiscardingTaskGroup { group in
-      group.addTask { await server.run() }
+      group.addTask { await httpServer.run() }
+      if let follower { group.addTask { await follower.run() } }
       group.addTask { await ServiceManager.keepWatchdog() }
       if let webhookDelivery { group.addTask { await webhookDelivery.run() } }
       for await signal in signals {
@@ -336,7 +361,7 @@ enum ServeCommand: Command {
           break
         }
         ServiceManager.notifyReload()
-        if await reload(server, tokens, webTokens, arguments, log) {
+        if await reload(httpServer, tokens, webTokens, arguments, log) {
           log(ServerEvent(.notice, "read the files again after SIGHUP"))
           try? print("reloaded", url: nil, arguments)
         }

@@ -71,6 +71,13 @@ enum TokenCommand: Command {
         the spaces, forget commits, rename and delete spaces; with
         --space '*', also make and revoke access tokens.
         """)
+    static let follow = Flag(
+      "follow",
+      help: """
+        The token is for tandem serve --follow: it may copy the
+        spaces with all that they have, and nothing else. With
+        --space '*'.
+        """)
     static let json = Flag(
       "json",
       help:
@@ -114,7 +121,7 @@ enum TokenCommand: Command {
     ],
     options: [
       Option.tokens, Option.store, ServeCommand.Option.createStore, Option.account, Option.space,
-      Option.write, Option.inspect, Option.admin, Option.create, Option.members, Option.expires,
+      Option.write, Option.inspect, Option.admin, Option.follow, Option.create, Option.members, Option.expires,
       Option.overlap,
       Option.note, Option.json,
     ],
@@ -122,6 +129,7 @@ enum TokenCommand: Command {
       "tandem token create --tokens tokens --account ada --space notes --write --expires 90d",
       "tandem token create --tokens tokens --account ops --space '*' --inspect",
       "tandem token create --tokens tokens --account ada --members --create 'ada-*'",
+      "tandem token create --tokens tokens --account standby --space '*' --follow",
       "tandem token list --tokens tokens", "tandem token revoke 1b2c3d4e5f60 --tokens tokens",
       "tandem token rotate 1b2c3d4e5f60 --tokens tokens --expires 90d --overlap 7d",
       "tandem token create --store service=spaces --account ada --space 'ada-*' --write",
@@ -142,6 +150,7 @@ enum TokenCommand: Command {
       (Option.space, [.create]), (Option.write, [.create]), (Option.inspect, [.create]),
       (Option.admin, [.create]),
       (Option.create, [.create]), (Option.members, [.create]),
+      (Option.follow, [.create]),
       (Option.note, [.create]), (Option.expires, [.create, .rotate]), (Option.overlap, [.rotate]),
       (Option.account, [.create, .revoke, .list]), (ServeCommand.Option.createStore, [.create]),
     ]
@@ -243,11 +252,15 @@ extension TokenCommand {
   private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
     let flags: [(Flag, AccessToken.Access)] = [
       (Option.write, .write), (Option.inspect, .inspect), (Option.admin, .admin),
+      (Option.follow, .follow),
     ]
     let given = flags.filter { arguments[$0.0] }
     guard given.count <= 1 else {
       let names = given.map { "--\($0.0.name)" }.joined(separator: " and ")
       throw arguments.error("\(names) are for different tokens: create one for each")
+    }
+    guard given.first?.1 != .follow || arguments.all(Option.space) == ["*"] else {
+      throw arguments.error("--follow is for all spaces: write --space '*'")
     }
     return given.first?.1 ?? .read
   }

@@ -25,6 +25,7 @@ enum LibraryNames {
     "same": AttachCommand.Option.same,
     "allowsAssignedKeys": AttachCommand.Option.allowAssignedKeys,
     "allowsBlindSpots": AttachCommand.Option.allowBlindSpots,
+    "allowsLostCommits": AttachCommand.Option.allowLostCommits,
     "allowsInsecureHTTP": AttachCommand.Option.insecureHTTP,
     "discardsRejected": DetachCommand.discardRejected,
     "discardsConflicts": DetachCommand.discardConflicts,

@@ -51,14 +51,24 @@ extension DatabaseReplica {
   /// Changes the address of the space that the file is attached to, as after the file of the space was
   /// moved, or a server got another name.
   ///
+  /// - Parameter allowsLostCommits: True to accept a space that lacks commits which the file has, as after its server was
+  ///   lost and another one took its place. The next synchronization notices it, and needs an `EpochPolicy`.
   /// - Throws: ``ReplicaError`` with code `notAttached`, and with code `otherHistory` if the space at
   ///   the address is another one, or lacks commits that the file has; `SyncRequestError` and other errors
   ///   if the space cannot be read; `DatabaseError`. The file is unchanged then.
-  public func move(to space: SyncSpace) async throws {
+  public func move(to space: SyncSpace, allowsLostCommits: Bool = false) async throws {
     let head = try await space.revision()
     try await writingTables { tables in
       var state = try tables.state()
-      if let known = state.revision, known.epoch != head.epoch || known.version > head.version {
+      if !allowsLostCommits, let known = state.revision, known.epoch == head.epoch,
+        known.version > head.version
+      {
+        throw ReplicaError(
+          .otherHistory,
+          "\(space.name) lacks commits that the file has; name the space itself or, if its server was lost, "
+            + "permit that (`allowsLostCommits`)")
+      }
+      if let known = state.revision, known.epoch != head.epoch {
         throw ReplicaError(
           .otherHistory,
           "\(space.name) does not have the history of the space that the file is attached to; name "

@@ -81,6 +81,8 @@ package struct AccessToken: Hashable, Sendable {
     /// To inspect, and to administer in ``Inspector`` the members, the names and the histories of the spaces; with all
     /// spaces, also the access tokens.
     case admin
+    /// To copy the spaces with all that they have, for another server, and nothing else.
+    case follow
   }
 
   /// The SHA-256 of the secret.
@@ -152,6 +154,9 @@ package struct AccessToken: Hashable, Sendable {
 
   /// True if the account may create a space, and then owns it.
   func mayCreate(_ space: String) -> Bool { hasRoles && creates.contains(space) }
+
+  /// True if the token permits to copy all spaces, with what is not for replicas.
+  var mayFollow: Bool { access == .follow && scope == .all }
 
   /// True if the token is not accepted any more.
   ///

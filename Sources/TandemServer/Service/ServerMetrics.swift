@@ -57,12 +57,18 @@ package final class ServerMetrics: Sendable {
   }
 
   private let version: String?
+  private let following: Following?
   private let state = Mutex(State())
 
   /// Counts of zero.
   ///
-  /// - Parameter version: The version of the program, which is a metric; `nil` for none.
-  package init(version: String? = nil) { self.version = version }
+  /// - Parameters:
+  ///   - version: The version of the program, which is a metric; `nil` for none.
+  ///   - following: What the server follows, whose counts are metrics; `nil` for none.
+  package init(version: String? = nil, following: Following? = nil) {
+    self.version = version
+    self.following = following
+  }
 
   func count(_ event: Event, _ count: Int = 1) {
     state.withLock { $0.counts[event, default: 0] += count }
@@ -166,6 +172,18 @@ package final class ServerMetrics: Sendable {
     addCounter(
       "tandem_addresses_banned_total", "Addresses banned after wrong access tokens.",
       .addressesBanned)
+    if let following, following.isFollowing {
+      let status = following.status
+      for (name, help, value) in [
+        (
+          "seconds_behind", "The time since all copies were those of the leader.",
+          following.secondsBehind
+        ), ("spaces", "The spaces that are followed.", status.spaceCount),
+        ("failed_spaces", "The spaces that could not be brought in step.", status.failedCount),
+      ] {
+        add("tandem_follower_\(name)", "gauge", help, [("", "\(value)")])
+      }
+    }
     for metric in ProcessMetrics.all {
       add(metric.name, metric.kind, metric.help, [("", metric.value)])
     }

@@ -1,3 +1,4 @@
+internal import TandemDigests
 internal import TandemSQLite
 package import TandemSpace
 package import TandemSync
@@ -192,6 +193,11 @@ package actor SpaceDirectory: ServedSpaces {
 
   /// - Throws: ``ServerError`` with code `directory`.
   package nonisolated func names() throws(ServerError) -> [String] {
+    try entries(withSuffix: Self.suffix).filter(contains)
+      .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  private nonisolated func entries(withSuffix suffix: String) throws(ServerError) -> [String] {
     guard let directory = opendir(path) else {
       throw ServerError(.directory, "cannot read the directory \(path): \(systemReason())")
     }
@@ -201,11 +207,9 @@ package actor SpaceDirectory: ServedSpaces {
       let file = withUnsafePointer(to: &entry.pointee.d_name) { name in
         name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
       }
-      guard file.hasSuffix(Self.suffix) else { continue }
-      let name = String(file.dropLast(Self.suffix.count))
-      if contains(name) { names.append(name) }
+      if file.hasSuffix(suffix) { names.append(String(file.dropLast(suffix.count))) }
     }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return names
   }
 
   /// The sizes and times of the files. A commit of another program within the time unit of the system's clock, about
@@ -232,12 +236,51 @@ package actor SpaceDirectory: ServedSpaces {
   /// The symbolic link that keeps what became of a space without a file (``TandemSpace/FormerSpace``).
   package nonisolated func formerPath(of name: String) -> String { "\(path)/\(name).former" }
 
-  private nonisolated func former(_ name: String) -> FormerSpace? {
+  /// What became of a space without a file; `nil` if there was none.
+  package nonisolated func former(_ name: String) -> FormerSpace? {
     var text = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink(formerPath(of: name), &text, text.count)
     guard count > 0 else { return nil }
     let bytes = text[..<count].map { UInt8(bitPattern: $0) }
     return FormerSpace(text: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// The pause after the last change of a file until the time of the change stands for its state: the clock of the file
+  /// system has steps.
+  private static let settlingTime = 2.0
+
+  /// The spaces for a server that follows this one, each with a text that changes with its files, whichever program
+  /// writes them.
+  ///
+  /// - Throws: ``ServerError`` with code `directory`; ``SyncRequestError`` with code `overLimit`.
+  package nonisolated func copies() throws -> SpaceCopyList {
+    let names = try names()
+    guard names.count <= SyncLimits.maxListedSpaceCount else {
+      throw SyncRequestError(
+        .overLimit, "the server has more than \(SyncLimits.maxListedSpaceCount) spaces")
+    }
+    let now = WallClock.seconds()
+    var spaces: [String: String] = [:]
+    for name in names {
+      var tag = ""
+      for suffix in ["", "-wal"] {
+        var status = stat()
+        // Opening a space makes an empty log, and closing it removes that.
+        guard stat(file(of: name) + suffix, &status) == 0, status.st_size > 0 else { continue }
+        let time = status.modificationTime
+        tag += "\(status.st_ino).\(status.st_size).\(time)"
+        if abs(now - time) < Self.settlingTime { tag += "@\(now)" }
+        tag += "/"
+      }
+      spaces[name] = tag
+    }
+    var former: [String: FormerSpace] = [:]
+    for name in try entries(withSuffix: ".former") where spaces[name] == nil {
+      former[name] = self.former(name)
+    }
+    let list = SpaceCopyList(tag: "", spaces: spaces, former: former)
+    return SpaceCopyList(
+      tag: SHA256Digest(of: list.bytes).description, spaces: spaces, former: former)
   }
 
   package nonisolated func with<Result: Sendable>(
@@ -435,6 +478,18 @@ package actor SpaceDirectory: ServedSpaces {
     entries = [:]
     for opening in all { await close(opening) }
     lock = nil
+  }
+}
+
+extension stat {
+  /// The time of the last change, in seconds since 1970.
+  fileprivate var modificationTime: Double {
+    #if canImport(Darwin)
+      let time = st_mtimespec
+    #else
+      let time = st_mtim
+    #endif
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 }
 

@@ -6,6 +6,10 @@ package import TandemSync
 package enum SyncReply: Hashable, Sendable {
   case health
   case text(String, type: String)
+  /// Lines of JSON arrays.
+  case lines([UInt8])
+  /// The health of a server that follows another one.
+  case following(secondsBehind: Int)
   case spaces([SpaceListing])
   case state(SpaceState)
   case tables([SpaceTable])
@@ -25,7 +29,7 @@ package enum SyncReply: Hashable, Sendable {
   /// The status code.
   package var status: Int {
     switch self {
-    case .health, .text, .spaces, .state, .tables, .page, .members: 200
+    case .health, .text, .lines, .following, .spaces, .state, .tables, .page, .members: 200
     case .outcome(.accepted), .outcome(.parts): 200
     case .outcome(.conflict), .outcome(.sequence): 409
     case .outcome(.gone): 410
@@ -39,6 +43,9 @@ package enum SyncReply: Hashable, Sendable {
     switch self {
     case .health: Array(#"{"status":"ok"}"#.utf8)
     case .text(let text, _): Array(text.utf8)
+    case .lines(let bytes): bytes
+    case .following(let seconds):
+      Array(#"{"status":"following","secondsBehind":\#(seconds)}"#.utf8)
     case .spaces(let listings): SyncMessageWriter.bytes(listings)
     case .state(let state): SyncMessageWriter.bytes(state)
     case .tables(let tables): SyncMessageWriter.bytes(tables)
@@ -68,6 +75,7 @@ package enum SyncReply: Hashable, Sendable {
   package var answer: HTTPAnswer {
     var type = "application/json"
     if case .text(_, let other) = self { type = other }
+    if case .lines = self { type = "application/x-ndjson" }
     var answer = HTTPAnswer(status: status, type: type, body)
     // No cache may keep records, nor an answer for one access token for another one. Answers to
     // commits need no such word: a cache keeps an answer to POST only if that says so (RFC 9110,

@@ -4,18 +4,20 @@ package import TandemSync
 
 /// The requests that a server of spaces answers. `openapi.json` describes the same.
 package enum SyncRoute: String, CaseIterable, Sendable {
-  case health, metrics, description, spaces, space, tables, commits, changes, events
+  case health, metrics, description, copies, copy
+  case spaces, space, tables, commits, changes, events
   case members, setMember, removeMember
 
   /// A parameter in the query of a request.
   package enum Parameter: String, CaseIterable, Sendable {
-    case since, cursor, limit, replica, numbers
+    case since, cursor, limit, replica, numbers, tag
   }
 
   /// The method.
   package var method: String {
     switch self {
-    case .health, .metrics, .description, .spaces, .space, .changes, .events, .members: "GET"
+    case .health, .metrics, .description, .spaces, .space, .changes, .events, .members, .copies,
+      .copy: "GET"
     case .tables, .commits: "POST"
     case .setMember: "PUT"
     case .removeMember: "DELETE"
@@ -36,6 +38,8 @@ package enum SyncRoute: String, CaseIterable, Sendable {
     case .events: "/v1/spaces/{space}/events"
     case .members: "/v1/spaces/{space}/members"
     case .setMember, .removeMember: "/v1/spaces/{space}/members/{account}"
+    case .copies: "/v1/copies"
+    case .copy: "/v1/spaces/{space}/copy"
     }
   }
 
@@ -44,6 +48,8 @@ package enum SyncRoute: String, CaseIterable, Sendable {
     switch self {
     case .changes: [.since, .cursor, .limit, .replica, .numbers]
     case .events: [.since]
+    case .copies: [.tag]
+    case .copy: [.since, .cursor]
     case .health, .metrics, .description, .spaces, .space, .tables, .commits: []
     case .members, .setMember, .removeMember: []
     }
@@ -60,6 +66,9 @@ package enum SyncRoute: String, CaseIterable, Sendable {
 
   /// True if the request is answered without an access token.
   package var isOpen: Bool { self == .health || self == .description }
+
+  /// True if the request is for servers that follow this one.
+  package var isForFollowers: Bool { self == .copies || self == .copy }
 
   /// The routes of a path, and the space and the account that it names.
   static func matching(
@@ -102,6 +111,10 @@ package enum SyncCall: Sendable {
   case members
   /// Gives an account a role, or none.
   case setMember(account: String, SpaceRole?)
+  /// The spaces, as soon as the list has another tag than this one.
+  case copies(after: String?)
+  /// A page of the rows of a space.
+  case copy(since: SpaceCopyPosition?, cursor: String?)
 }
 
 /// The route of a request and the space that it names.
@@ -185,13 +198,18 @@ package struct RoutedRequest: Sendable {
         return .declare(try reader.tables(request.body))
       case .commits where mayWrite: return .commit(try reader.commit(request.body))
       case .commits: return .repeatedCommit(try reader.commitIdentity(request.body))
-      case .changes, .events: break
+      case .changes, .events, .copies, .copy: break
       case .members: return .members
       case .removeMember: return .setMember(account: account, nil)
       case .setMember: break
       }
     } catch {
       throw SyncRequestError(error)
+    }
+    if route == .copies { return .copies(after: parameters[.tag]) }
+    if route == .copy {
+      let since = try parameters.value(.since, "the position of a copy") { SpaceCopyPosition($0) }
+      return .copy(since: since, cursor: parameters[.cursor])
     }
     if route == .setMember { return .setMember(account: account, try role(request.body)) }
     return try read(parameters)

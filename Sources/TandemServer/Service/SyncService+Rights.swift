@@ -26,6 +26,14 @@ extension SyncService {
 
     var isLocal: Bool { if case .local = self { true } else { false } }
 
+    /// True if the client may copy all spaces for another server.
+    var mayFollow: Bool {
+      switch self {
+      case .local: true
+      case .token(let token): token.mayFollow
+      }
+    }
+
     var account: String? {
       switch self {
       case .local: nil
@@ -88,7 +96,9 @@ extension SyncService {
   func permittedStanding(
     of client: Client, in request: RoutedRequest
   ) async throws -> Standing {
-    guard request.route.hasSpace else { return Standing(access: nil, isOwner: false) }
+    guard request.route.hasSpace, !request.route.isForFollowers else {
+      return Standing(access: nil, isOwner: false)
+    }
     let standing = try await standing(of: client, in: request)
     let creates = request.route == .tables && client.creator(of: request.space) != nil
     guard standing.access != nil || creates else {
@@ -126,6 +136,15 @@ extension SyncService {
     if request.route.hasSpace { subject.space = request.space }
     let client = try client(of: head)
     subject.account = client.account
+    if request.route.isForFollowers {
+      guard client.mayFollow else {
+        throw SyncRequestError(
+          .unauthorized,
+          "the access token does not permit to follow this server; tandem token create --follow makes one that does"
+        )
+      }
+      return client
+    }
     return client
   }
 

@@ -53,6 +53,8 @@ public final class SyncService: HTTPResponder {
   let clock: any Clock<Duration>
   /// Called with the name of a space after each commit of this service.
   private let onCommit: @Sendable (String) -> Void
+  /// What this server follows; `nil` for a server that follows none.
+  let following: Following?
   /// Lets requests with large bodies in.
   package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
   let rules: CommitRuler?
@@ -127,6 +129,7 @@ public final class SyncService: HTTPResponder {
   /// - Parameters:
   ///   - tokens: The access tokens; `nil` to serve programs of this machine, all of which may do
   ///     everything.
+  ///   - following: The leader, whose spaces the directory has copies of.
   ///   - clock: The clock of the heartbeats, and of the time that rules have.
   ///   - log: Called with messages for the operator.
   ///   - rules: The rules of the application; `nil` for none.
@@ -134,7 +137,8 @@ public final class SyncService: HTTPResponder {
   ///   - onCommit: Called with the name of a space after each commit; it must not wait.
   package init(
     spaces: any ServedSpaces, tokens: (any TokenSource)?, limits: Limits = Limits(),
-    clock: any Clock<Duration> = .continuous, metrics: ServerMetrics = ServerMetrics(),
+    following: Following? = nil, clock: any Clock<Duration> = .continuous,
+    metrics: ServerMetrics = ServerMetrics(),
     log: @escaping @Sendable (ServerEvent) -> Void = { _ in }, rules: CommitRules? = nil,
     executor: (any TaskExecutor)? = nil, onCommit: @escaping @Sendable (String) -> Void = { _ in }
   ) {
@@ -142,6 +146,7 @@ public final class SyncService: HTTPResponder {
     self.tokens = tokens
     self.limits = limits
     self.metrics = metrics
+    self.following = following
     self.log = log
     self.clock = clock
     self.onCommit = onCommit
@@ -252,6 +257,7 @@ extension SyncService {
       let routed = try RoutedRequest(request.head)
       subject.route = routed.route
       let client = try client(of: request.head, for: routed, &subject)
+      try following?.check(routed.route)
       try begin(client)
       defer { end(client) }
       let standing = try await permittedStanding(of: client, in: routed)
@@ -313,7 +319,9 @@ extension SyncService {
   ) async throws -> SyncReply {
     let space = request.space
     switch call {
-    case .health: return .health
+    case .health:
+      guard let following, following.isFollowing else { return .health }
+      return .following(secondsBehind: following.secondsBehind)
     case .metrics: return .text(metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
     case .description:
       return .text(
@@ -343,6 +351,8 @@ extension SyncService {
         try await outcome(in: space) {
           try await self.repeatedOutcome(of: commit, in: $0, account: client.account)
         })
+    case .copies(let tag): return .lines(try await copies(after: tag).bytes)
+    case .copy(let since, let cursor): return try await copy(of: space, since: since, cursor)
     case .events: preconditionFailure("an event stream is answered before")
     }
   }
@@ -357,6 +367,33 @@ extension SyncService {
       let (own, role) = (client.access(to: name), roles[name]?.access)
       let access = role == .write ? role : own ?? role
       return access.map { SpaceListing(name: name, access: $0) }
+    }
+  }
+
+  /// The time that a request for the list waits for a change, and the pause between two looks.
+  private static let maxListTime = Duration.seconds(5)
+  private static let listPause = Duration.milliseconds(100)
+
+  private func copies(after tag: String?) async throws -> SpaceCopyList {
+    guard let directory = spaces as? SpaceDirectory else { throw Following.databaseRefusal }
+    let end = ContinuousClock.now + Self.maxListTime
+    while true {
+      let list = try directory.copies()
+      if list.tag != tag || ContinuousClock.now >= end { return list }
+      try await Task.sleep(for: Self.listPause)
+    }
+  }
+
+  private func copy(
+    of space: String, since: SpaceCopyPosition?, _ cursor: String?
+  ) async throws -> SyncReply {
+    let answer = try await spaces.with(space) { store in
+      guard let file = store as? SQLiteSpaceStore else { throw Following.databaseRefusal }
+      return try await file.copyPage(since: since, cursor: cursor)
+    }
+    switch answer {
+    case .page(let bytes): return .lines(bytes)
+    case .gone(let reason): return .outcome(.gone(reason))
     }
   }
 

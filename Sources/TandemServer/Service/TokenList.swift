@@ -3,7 +3,7 @@ package import TandemDigests
 /// The access tokens of a server, as their file lists them.
 ///
 /// The file has one line for each token: the SHA-256 of its secret, the account, `read`, `write`,
-/// `inspect` or `admin`, and the spaces with commas between them, `*` for all, or `-` for none. After them, `create=SPACES`,
+/// `inspect`, `admin` or `follow`, and the spaces with commas between them, `*` for all, or `-` for none. After them, `create=SPACES`,
 /// `expires=TIME` and `# NOTE` may follow. Empty lines and lines that begin with `#` are comments, which are kept. Lines may end as on any system.
 package struct TokenList: Sendable {
   private struct Line {
@@ -55,7 +55,7 @@ package struct TokenList: Sendable {
       if line.isEmpty || line.hasPrefix("#") { continue }
       guard let token = AccessToken(line: line) else {
         faults.append(
-          "line \(place + 1) is not \"HASH ACCOUNT read|write|inspect|admin SPACE[,SPACE] [create=SPACE] [expires=TIME] "
+          "line \(place + 1) is not \"HASH ACCOUNT read|write|inspect|admin|follow SPACE[,SPACE] [create=SPACE] [expires=TIME] "
             + "[# NOTE]\": correct or remove it")
         continue
       }

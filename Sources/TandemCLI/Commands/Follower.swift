@@ -1,0 +1,396 @@
+import Tandem
+import TandemServer
+
+/// Keeps copies of the spaces of a leader in a directory, for `tandem serve --follow`.
+///
+/// The leader lists its spaces with a text for each that changes with its commits. Of each space whose text has changed,
+/// the rows that were written since are fetched and written in one transaction.
+struct Follower: Sendable {
+  let server: FollowedServer
+  let spaces: SpaceDirectory
+  /// The directory.
+  let path: String
+  let following: Following
+  let maxSpaceCount: Int
+  let log: @Sendable (ServerEvent) -> Void
+
+  /// The number of spaces that are fetched at a time.
+  private static let width = 4
+  /// The least pause between two lists.
+  private static let pause = Duration.milliseconds(100)
+  /// The longest pause after failures.
+  private static let maxPause = Duration.seconds(15)
+  /// The number of times that a copy is begun anew in one go.
+  private static let maxAttemptCount = 4
+  /// The number of former copies of a space that are kept before it is not copied any more.
+  private static let maxKeptCount = 3
+
+  /// The time after which a space is looked at although its text has not changed, should the clock of the leader's files
+  /// be wrong.
+  private static let maxKnownTime = Duration.seconds(600)
+
+  /// What the last rounds have shown.
+  private struct State {
+    /// The text of each space that is in step, and until when that is believed.
+    var known: [String: (text: String, end: ContinuousClock.Instant)] = [:]
+    /// The last fault of each space that is not, and when it is tried again.
+    var faults: [String: (text: String, count: Int, end: ContinuousClock.Instant)] = [:]
+    var absent: Set<String> = []
+    /// The reason why the leader could not be asked.
+    var contactFault: String?
+    var wasComplete = false
+  }
+
+  /// Follows until the task is cancelled, or the directory is promoted.
+  func run() async {
+    var state = State()
+    var tag: String?
+    var failureCount = 0
+    while !Task.isCancelled, !following.isPromoted {
+      let start = ContinuousClock.now
+      do {
+        let list = try await server.spaces(after: tag)
+        tag = list.tag
+        if state.contactFault != nil {
+          log(ServerEvent(.notice, "the leader \(server.url) answers again"))
+        }
+        (state.contactFault, failureCount) = (nil, 0)
+        try await bring(list, &state)
+        // A leader with many spaces takes longer for its list, and is asked less often.
+        let time = ContinuousClock.now - start
+        try await Task.sleep(for: max(Self.pause, min(time, .seconds(1))))
+      } catch {
+        if Task.isCancelled { break }
+        tag = nil
+        failureCount += 1
+        if state.contactFault != "\(error)" {
+          log(
+            ServerEvent(
+              .warning, "cannot follow \(server.url): \(message(of: error)). Tries again"))
+        }
+        (state.contactFault, state.wasComplete) = ("\(error)", false)
+        try? await Task.sleep(for: Self.pause(after: failureCount))
+      }
+    }
+    guard following.isPromoted else { return }
+    log(ServerEvent(.notice, "the spaces are promoted: this server follows \(server.url) no more"))
+  }
+
+  private static func pause(after failureCount: Int) -> Duration {
+    min(maxPause, .milliseconds(500) * (1 << min(failureCount, 6)))
+  }
+
+  private func message(of error: any Error) -> String {
+    LibraryNames.replaced(in: "\(error)").escapingControls()
+  }
+
+  /// Brings all spaces of a list in step.
+  private func bring(_ list: SpaceCopyList, _ state: inout State) async throws {
+    let time = WallClock.seconds()
+    let changed = list.spaces.filter { name, text in
+      if let known = state.known[name], known.text == text, known.end > .now { return false }
+      return state.faults[name].map { $0.end <= .now } ?? true
+    }
+    try await withThrowingTaskGroup(of: (String, (any Error)?).self) { group in
+      var waiting = changed.keys.sorted()[...]
+      var count = 0
+      while count > 0 || !waiting.isEmpty {
+        if count < Self.width, let name = waiting.popFirst() {
+          count += 1
+          group.addTask {
+            do {
+              try await self.copy(name)
+              return (name, nil)
+            } catch {
+              return (name, error)
+            }
+          }
+          continue
+        }
+        guard let (name, error) = try await group.next() else { break }
+        count -= 1
+        note(error, of: name, list.spaces[name], &state)
+      }
+    }
+    try Task.checkCancellation()
+    for name in state.faults.keys where list.spaces[name] == nil { state.faults[name] = nil }
+    try await noteAbsent(list, &state)
+    noteFormer(list)
+    var status = following.status
+    status.spaceCount = list.spaces.count
+    status.failedCount = state.faults.count
+    if state.faults.isEmpty { status.completion = time }
+    following.status = status
+    if state.faults.isEmpty, !state.wasComplete {
+      log(
+        ServerEvent(
+          .notice,
+          "the copies of \(Quantity.count(list.spaces.count, "space")) of \(server.url) are in step"
+        ))
+    }
+    state.wasComplete = state.faults.isEmpty
+  }
+
+  private func note(
+    _ error: (any Error)?, of name: String, _ text: String?, _ state: inout State
+  ) {
+    guard let error else {
+      state.known[name] = text.map { ($0, .now + Self.maxKnownTime) }
+      state.faults[name] = nil
+      return
+    }
+    let (fault, count) = (message(of: error), (state.faults[name]?.count ?? 0) + 1)
+    if !Task.isCancelled, state.faults[name]?.text != fault {
+      log(ServerEvent(.error, "the copy is not in step: \(fault). Tries again", space: name))
+    }
+    state.faults[name] = (fault, count, .now + Self.pause(after: count))
+  }
+
+  /// Notes which copies the leader has no more. They stay.
+  private func noteAbsent(_ list: SpaceCopyList, _ state: inout State) async throws {
+    for name in try spaces.names() where list.spaces[name] == nil {
+      guard state.absent.insert(name).inserted else { continue }
+      state.known[name] = nil
+      let copy = try await SQLiteSpaceStore.read(path: spaces.file(of: name)) { try $0.copy() }
+      guard let copy, !copy.isAbsent else { continue }
+      try await SQLiteSpaceStore.write(path: spaces.file(of: name)) { try $0.noteAbsence(true) }
+      let reason =
+        switch list.former[name] {
+        case .renamed(let other): "it is called \(other) there"
+        case .deleted: "it was deleted there"
+        case nil: "it is not in its list"
+        }
+      log(
+        ServerEvent(
+          .warning,
+          "the leader has the space \(name) no more: \(reason.escapingControls()). The copy is kept, and not promoted "
+            + "unless its name is given", space: name))
+    }
+    state.absent = state.absent.filter { list.spaces[$0] == nil }
+  }
+
+  private func noteFormer(_ list: SpaceCopyList) {
+    for (name, former) in list.former where SpaceName.isValid(name) {
+      if case .renamed(let other) = former, !SpaceName.isValid(other) { continue }
+      guard spaces.former(name) != former else { continue }
+      do {
+        try SpaceCommand.note(former, of: name, in: spaces)
+      } catch {
+        log(ServerEvent(.error, "\(error)", space: name))
+      }
+    }
+    for name in list.spaces.keys where SpaceName.isValid(name) {
+      unlink(spaces.formerPath(of: name))
+    }
+  }
+}
+
+// MARK: - One space
+
+extension Follower {
+  /// Brings the copy of a space in step.
+  private func copy(_ name: String) async throws {
+    guard SpaceName.isValid(name) else {
+      throw SpaceCopyError.foreign("a space has no name that a file could have")
+    }
+    let file = spaces.file(of: name)
+    let copy = try await present(name)
+    var since = copy?.position
+    /// A state of the copy that the leader has to have.
+    var former: SpaceRevision?
+    for _ in 1...Self.maxAttemptCount {
+      switch try await fetch(name, since) {
+      case .gone(.horizon):
+        if let copy, since != nil {
+          log(
+            ServerEvent(
+              .notice, "the leader has forgotten what followed the copy: it is copied as a whole",
+              space: name))
+          (since, former) = (nil, copy.position.head)
+        }
+      case .gone(.epoch), .gone(.history):
+        if let copy, since != nil || former != nil { try await keep(name, copy) }
+        (since, former) = (nil, nil)
+      case .pages(let pages, let header):
+        if let copy, copy.position == header.position, copy.horizon == header.horizon {
+          if copy.isAbsent { try await Self.write(file) { try $0.noteAbsence(false) } }
+          return
+        }
+        do {
+          let following = following
+          return try await SQLiteSpaceStore.receiveCopy(
+            path: file, since: since, after: former, header,
+            forEachPage: { body in try pages.forEach(body) },
+            isPermitted: { !following.isPromoted })
+        } catch SpaceCopyError.lost {
+          if let copy { try await keep(name, copy) }
+          former = nil
+        } catch SpaceCopyError.differs where since != nil {
+          log(
+            ServerEvent(
+              .warning, "\(SpaceCopyError.differs): the space is copied as a whole", space: name))
+          (since, former) = (nil, since?.head)
+        }
+      }
+    }
+    throw SpaceCopyError.foreign("it never ends")
+  }
+
+  private static func write(
+    _ file: String, _ body: @escaping @Sendable (SpaceTables) throws -> Void
+  ) async throws {
+    try await SQLiteSpaceStore.write(path: file, body)
+  }
+
+  /// The copy of a space; `nil` if there is none yet.
+  private func present(_ name: String) async throws -> SpaceCopy? {
+    if spaces.contains(name) {
+      do {
+        let copy = try await SQLiteSpaceStore.read(path: spaces.file(of: name)) { try $0.copy() }
+        guard let copy else { throw SpaceCopyError.notACopy }
+        return copy
+      } catch let error as SpaceError where error.code == .empty {
+        // An interruption has left it.
+        return nil
+      }
+    }
+    guard try spaces.names().count < maxSpaceCount else {
+      throw FileError(
+        path: path, action: "written",
+        reason: "it has \(maxSpaceCount) spaces, the most (--\(ServeCommand.Option.maxSpaces.name))"
+      )
+    }
+    return nil
+  }
+
+  private enum Fetched {
+    case pages(CopyPages, SpaceCopyHeader)
+    case gone(SyncGone)
+  }
+
+  /// Fetches the rows that were written since a position, or all.
+  private func fetch(_ name: String, _ since: SpaceCopyPosition?) async throws -> Fetched {
+    var pages = try CopyPages(in: path)
+    var cursor: String?
+    for _ in 0..<SyncLimits.maxPullPageCount {
+      guard !following.isPromoted else { throw SpaceCopyError.stopped }
+      switch try await server.page(of: name, since: since, cursor: cursor) {
+      case .gone(let reason): return .gone(reason)
+      case .page(let bytes):
+        let header = try SpaceCopyHeader(ofPage: bytes)
+        try pages.append(bytes)
+        guard let next = header.next else { return .pages(pages, header) }
+        guard next != cursor else { throw SpaceCopyError.foreign("a page follows itself") }
+        cursor = next
+      }
+    }
+    throw SpaceCopyError.foreign("it has more than \(SyncLimits.maxPullPageCount) pages")
+  }
+
+  /// Keeps a copy that the leader does not continue, under another name.
+  private func keep(_ name: String, _ copy: SpaceCopy) async throws {
+    let kept = try await SpaceKeeping(spaces: spaces, path: path).keep(
+      name, copy, maxCount: Self.maxKeptCount)
+    log(
+      ServerEvent(
+        .warning,
+        "the leader has another history of the space: the former copy is kept as \(kept)",
+        space: name))
+  }
+}
+
+/// Keeps copies of spaces under other names, as spaces that can be imported.
+struct SpaceKeeping {
+  let spaces: SpaceDirectory
+  /// The directory.
+  let path: String
+
+  /// Writes the state of a copy into a file of another name, as an export has it; returns its path.
+  ///
+  /// - Parameter maxCount: The number of such files of the space from which on this is an error.
+  func keep(_ name: String, _ copy: SpaceCopy, maxCount: Int = .max) async throws -> String {
+    let head = copy.position.head
+    let target = "\(path)/\(name).kept-\(head.version)-\(String(head.mark, radix: 16))"
+    guard access(target, F_OK) != 0 else { return target }
+    guard try count(of: name) < maxCount else {
+      throw FileError(
+        path: target, action: "written",
+        reason:
+          "\(maxCount) former copies of the space are kept already; move away those that nobody "
+          + "needs")
+    }
+    let hidden = SpaceBackup.hiddenPath(beside: target)
+    defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(hidden + suffix) } }
+    try SpaceSnapshot.make(of: spaces.file(of: name), at: hidden)
+    try await SQLiteSpaceStore.write(path: hidden) { try $0.promoteCopy() }
+    guard link(hidden, target) == 0 else {
+      throw FileError(path: target, action: "written", code: errno)
+    }
+    try AtomicFile.synchronize(path)
+    return target
+  }
+
+  private func count(of name: String) throws -> Int {
+    guard let directory = opendir(path) else {
+      throw FileError(path: path, action: "read", code: errno)
+    }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+      let file = withUnsafePointer(to: &entry.pointee.d_name) { name in
+        name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+      }
+      if file.hasPrefix("\(name).kept-") { count += 1 }
+    }
+    return count
+  }
+}
+
+/// Pages in a file without a name, which is gone with the process.
+private struct CopyPages: Sendable {
+  private final class File: Sendable {
+    let descriptor: Int32
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    deinit { close(descriptor) }
+  }
+
+  private let file: File
+  private let path: String
+  private var lengths: [Int] = []
+
+  init(in directory: String) throws {
+    path = "\(directory)/.tandem-pages-\(String(UInt64.random(in: .min ... .max), radix: 16))"
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
+    file = File(descriptor)
+    unlink(path)
+  }
+
+  mutating func append(_ page: [UInt8]) throws {
+    do throws(OutputError) {
+      try OutputStream.write(page, to: file.descriptor)
+    } catch {
+      throw FileError(path: path, action: "written", code: error.code)
+    }
+    lengths.append(page.count)
+  }
+
+  func forEach(_ body: ([UInt8]) throws -> Void) throws {
+    var offset = 0
+    for length in lengths {
+      var page = [UInt8](repeating: 0, count: length)
+      var count = 0
+      while count < length {
+        let read = page.withUnsafeMutableBytes { buffer in
+          pread(
+            file.descriptor, buffer.baseAddress?.advanced(by: count), length - count,
+            off_t(offset + count))
+        }
+        guard read > 0 else { throw FileError(path: path, action: "read", code: errno) }
+        count += read
+      }
+      offset += length
+      try body(page)
+    }
+  }
+}

@@ -1,0 +1,312 @@
+import Foundation
+import Tandem
+import TestFolder
+import TestHTTPServer
+import TestTool
+import Testing
+
+/// A server that runs, and is started again at its address after it was killed.
+private final class Server {
+  let url: String
+  private let arguments: [String]
+  private var tool: RunningTool?
+
+  init(_ arguments: [String]) throws {
+    let port = try ReservedPort().number
+    url = "http://127.0.0.1:\(port)"
+    self.arguments = ["serve", "--listen", "127.0.0.1:\(port)"] + arguments
+  }
+
+  func start() async throws {
+    let tool = try RunningTool(arguments)
+    self.tool = tool
+    _ = try #require(await tool.line(), "it does not listen")
+  }
+
+  func kill() async {
+    tool?.signal(SIGKILL)
+    _ = await tool?.end()
+    tool = nil
+  }
+
+  /// The next line of the log with a text.
+  func log(_ part: String) async throws -> String {
+    while true {
+      let line = try #require(await tool?.errorLine(), "no line has: \(part)")
+      if line.contains(part) { return line }
+    }
+  }
+}
+
+@Suite("tandem serve --follow and tandem promote", .timeLimit(.minutes(5)))
+struct FollowCommandTests: ShellSuite {
+  let folder: TemporaryFolder
+  private let leader: Server
+  private let follower: Server
+
+  init() async throws {
+    folder = try TemporaryFolder()
+    let tokens = folder.path(of: "tokens")
+    for (file, right) in [("writer", "--write"), ("follower", "--follow")] {
+      let made = try await Tool.run([
+        "token", "create", "--tokens", tokens, "--account", file, "--space", "*", right,
+      ])
+      try folder.write(try #require(made.output.split(separator: "\n").last) + "\n", to: file)
+    }
+    leader = try Server(["--data", folder.path(of: "spaces"), "--tokens", tokens])
+    follower = try Server([
+      "--data", folder.path(of: "copies"), "--tokens", tokens, "--follow", leader.url,
+      "--token-file", folder.path(of: "follower"), "--heartbeat", "1",
+    ])
+  }
+
+  /// Lines of shell with functions for replicas.
+  @discardableResult
+  private func run(_ lines: String, status: Int32 = 0) async throws -> Tool.Result {
+    try await shell(
+      """
+      leader='\(leader.url)'; follower='\(follower.url)'
+      new() {
+        sqlite3 $1.db "CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT UNIQUE); \\
+          CREATE TABLE tally (id TEXT PRIMARY KEY, n INTEGER NOT NULL)" &&
+        $tandem attach $1.db --server $2 --space $3 --token-file writer --table note --table tally \\
+          --policy n=counter -q && $tandem sync $1.db -q
+      }
+      head() { sqlite3 "$1" 'SELECT epoch, head, mark FROM space JOIN history ON version = head' 2>/dev/null; }
+      # The copy has the state of the leader, which nobody changes now.
+      instep() {
+        until [ -s copies/$1.space ] && [ "$(head copies/$1.space)" = "$(head spaces/$1.space)" ]; do sleep 0.05; done
+      }
+      move() { $tandem attach $1.db --server $follower --space $2 --token-file writer -q $3; }
+      dump() { sqlite3 $1.db 'SELECT * FROM note ORDER BY id' 'SELECT * FROM tally ORDER BY id'; }
+      \(lines)
+      """, status: status)
+  }
+
+  @Test(
+    "A leader is killed amid commits: replicas go on with the follower, no edit is lost or made twice"
+  )
+  func killedLeader() async throws {
+    try await leader.start()
+    try await follower.start()
+    try await run(
+      """
+      new a $leader notes && new b $leader notes && new idle $leader notes || exit 9
+      sqlite3 a.db "INSERT INTO tally VALUES ('a', 0), ('b', 0)" && $tandem sync a.db -q && $tandem sync b.db -q
+      """)
+    // Two replicas make commits until the leader is gone. `KNOWN` has what was acknowledged.
+    try await run(
+      """
+      touch a.known b.known
+      write() {
+        for number in $(seq 1 100000); do
+          sqlite3 $1.db "INSERT INTO note VALUES ('$1$number', 'title $1 $number'); \\
+            UPDATE tally SET n = n + 1 WHERE id = '$1'"
+          timeout 2 $tandem sync $1.db -q 2>/dev/null || break
+          echo "$1$number" >>$1.known
+        done
+        touch $1.done
+      }
+      write a & write b &
+      """)
+    try await run(
+      "until [ $(cat a.known b.known 2>/dev/null | wc -l) -gt 12 ]; do sleep 0.05; done")
+    await leader.kill()
+    try await run("until [ -e a.done ] && [ -e b.done ]; do sleep 0.05; done")
+    let before = try await run("$tandem sync idle.db -q", status: 2)
+    #expect(before.error.contains(leader.url))
+    // The follower refuses replicas until it is promoted, and names the leader.
+    let waiting = try await run(
+      "move idle notes && timeout 3 $tandem sync idle.db; curl -s $follower/healthz; $tandem status idle.db",
+      status: 1)
+    #expect(waiting.output.contains(#"{"status":"following","secondsBehind":"#))
+    let token = try folder.text(of: "writer").trimmingCharacters(in: .newlines)
+    let refusal = try await answer("\(follower.url)/v1/spaces/notes", secret: token)
+    #expect(refusal.status == 503)
+    #expect(refusal.text.contains("this server follows \(leader.url)"))
+    let promoted = try await run("$tandem promote --data copies")
+    #expect(promoted.output.hasPrefix("notes: promoted at version "))
+    #expect(try await answer("\(follower.url)/healthz").text == #"{"status":"ok"}"#)
+    try await run(
+      """
+      for f in a b idle; do
+        move $f notes 2>/dev/null || move $f notes --allow-lost-commits || exit 8
+        $tandem sync $f.db -q 2>$f.error || $tandem sync $f.db --lost-history union -q || exit 9
+      done
+      for round in 1 2; do for f in a b idle; do $tandem sync $f.db -q || exit 10; done; done
+      new fresh $follower notes || exit 11
+      for f in a b idle fresh; do dump $f >$f.rows; done
+      cmp a.rows fresh.rows && cmp b.rows fresh.rows && cmp idle.rows fresh.rows || exit 12
+      for f in a b; do
+        while read id; do grep -q "^$id|" fresh.rows || { echo "lost $id"; exit 13; }; done <$f.known
+        $tandem sync $f.db -q --verify && $tandem status $f.db | grep upToDate || exit 14
+      done
+      """)
+    // Each replica counted once for each row that it added, also for those whose reply was lost.
+    let counts = try await run(
+      """
+      for f in a b; do
+        sqlite3 fresh.db "SELECT n - (SELECT count(*) FROM note WHERE id LIKE '$f%') FROM tally WHERE id = '$f'"
+      done; cat a.error b.error
+      """)
+    if !counts.output.contains("history") {
+      #expect(counts.output == "0\n0\n")
+    }
+    // The leader comes back: replicas that have gone on notice it.
+    try await leader.start()
+    let back = try await run(
+      """
+      sqlite3 a.db "INSERT INTO note VALUES ('later', 'later')" && $tandem sync a.db -q || exit 9
+      $tandem attach a.db --server $leader --space notes --token-file writer --allow-lost-commits -q
+      $tandem sync a.db
+      """, status: 1)
+    #expect(back.error.contains("--lost-history"))
+    // After a restart with the same options, it serves.
+    await follower.kill()
+    try await follower.start()
+    _ = try await follower.log("was promoted")
+    try await run("move b notes && $tandem sync b.db -q && dump b | grep later")
+  }
+
+  @Test("Leader and follower are killed again and again, and the copy has every row of the leader")
+  func kills() async throws {
+    try await leader.start()
+    try await follower.start()
+    try await run("new a $leader notes && new b $leader lists")
+    for round in 0..<6 {
+      try await run(
+        """
+        write() {
+          for number in 1 2 3 4 5 6; do for f in a b; do
+            sqlite3 $f.db "INSERT INTO note VALUES ('\(round) ' || $number, hex(randomblob(30000)))"
+            timeout 5 $tandem sync $f.db -q 2>/dev/null
+          done; done
+          touch \(round).done
+        }
+        write &
+        """)
+      let victims = round % 2 == 0 ? [follower] : [follower, leader]
+      // Some commits have been made, and others have not.
+      try await run(
+        """
+        until [ $(sqlite3 a.db "SELECT count(*) FROM note WHERE id LIKE '\(round) %'") -gt 1 ]; do :; done
+        """)
+      for victim in victims { await victim.kill() }
+      for victim in victims.reversed() { try await victim.start() }
+      try await run("until [ -e \(round).done ]; do sleep 0.05; done")
+    }
+    try await run(
+      """
+      for f in a b; do until $tandem sync $f.db -q; do :; done; done
+      instep notes; instep lists
+      """)
+    await leader.kill()
+    try await run(
+      """
+      $tandem promote --data copies -q || exit 9
+      for table in history record replica overruled claim rule number change_count column_definition \\
+        replica_name; do
+        for space in notes lists; do
+          for place in spaces copies; do sqlite3 $place/$space.space "SELECT * FROM $table" | sort >$place.rows; done
+          cmp spaces.rows copies.rows || { echo $table; exit 10; }
+        done
+      done
+      for f in a b; do $tandem attach $f.db --server $follower --space $([ $f = a ] && echo notes || echo lists) \\
+        --token-file writer -q && $tandem sync $f.db -q --verify || exit 11; done
+      """)
+  }
+
+  @Test("What became of spaces on the leader is noticed: nothing is deleted, nothing comes back")
+  func spacesThatWent() async throws {
+    try await leader.start()
+    try await follower.start()
+    try await run(
+      """
+      for s in kept gone old back; do new $s $leader $s || exit 9; sqlite3 $s.db "INSERT INTO note VALUES ('1', '$s')"
+        $tandem sync $s.db -q || exit 9; done
+      $tandem backup --data spaces out -q
+      sqlite3 back.db "INSERT INTO note VALUES ('2', 'later')" && $tandem sync back.db -q
+      for s in kept gone old back; do instep $s; done
+      """)
+    await leader.kill()
+    try await run(
+      """
+      $tandem space delete --space gone --confirm gone --data spaces &&
+      $tandem space rename new --space old --confirm old --data spaces &&
+      rm spaces/back.space* && $tandem restore --data spaces --space back out -q || exit 9
+      """)
+    try await leader.start()
+    var lines: [String] = []
+    for _ in 0..<2 { lines.append(try await follower.log("no more")) }
+    let text = lines.sorted().joined(separator: "\n")
+    #expect(text.contains("the space gone no more: it was deleted there"))
+    #expect(text.contains("the space old no more: it is called new there"))
+    try await run(
+      """
+      instep new; instep kept; instep back
+      $tandem forget --data spaces --space kept --older-than 0d
+      sqlite3 kept.db "INSERT INTO note VALUES ('2', 'more')" && $tandem sync kept.db -q && instep kept
+      until [ $(sqlite3 copies/kept.space 'SELECT -1 - horizon FROM space') -gt 0 ]; do sleep 0.05; done
+      """)
+    await leader.kill()
+    let promoted = try await run("$tandem promote --data copies; ls copies")
+    #expect(promoted.output.contains("gone: not promoted"))
+    #expect(promoted.output.contains("gone.kept-") && promoted.output.contains("back.kept-"))
+    #expect(promoted.output.contains("new: promoted at version 1"))
+    for (name, part) in [("gone", "was deleted"), ("old", "is called new now")] {
+      let refused = try await run("move \(name) \(name) && exit 0; exit 3", status: 3)
+      #expect(refused.error.contains(part), "\(refused.error)")
+    }
+    try await run(
+      """
+      move kept kept && $tandem sync kept.db -q --verify || exit 9
+      file=$(ls copies/back.kept-*) && $tandem space import $file --data copies --space former &&
+      new former $follower former && dump former | grep -q later
+      """)
+    #expect(try await run("$tandem promote --data copies").output == "")
+  }
+
+  @Test("What cannot be kept is refused at the start, with a reason")
+  func refusals() async throws {
+    try await leader.start()
+    try await run("new a $leader notes && mkdir own && cp spaces/notes.space own/ && mkdir links")
+    let serve = "$tandem serve --listen 127.0.0.1:0 --tokens tokens --data"
+    let follow = "--follow $leader --token-file follower"
+    for (command, part, status) in [
+      ("\(serve) own \(follow)", "spaces of its own", 1),
+      ("\(serve) new --follow $leader --token-file writer", "does not permit to follow", 1),
+      ("\(serve) new --follow $leader --token-file tokens", "it has no token", 1),
+      ("\(serve) new --follow $leader", "access token", 1),
+      ("\(serve) new --follow http://example.org --token-file follower", "unencrypted", 1),
+      ("\(serve) new --follow ftp://x --token-file follower", "http", 1),
+      ("\(serve) new --token-file follower", "belongs to --follow", 2),
+      ("$tandem serve --store service=x \(follow)", "standbys of its own", 2),
+      ("\(serve) own --check-config \(follow)", "spaces of its own", 1),
+      ("$tandem promote --data own", "no copies", 1), ("$tandem promote", "--data", 2),
+      ("$tandem token create --tokens tokens --account x --space a --follow", "--space '*'", 2),
+      ("$tandem token create --tokens tokens --account x --space '*' --follow --write", "two", 2),
+    ] as [(String, String, Int32)] {
+      let result = try await run(command, status: status)
+      #expect(result.error.contains(part), "\(command): \(result.error)")
+    }
+    try await follower.start()
+    try await run("instep notes")
+    let early = try await run("$tandem promote --data copies", status: 1)
+    #expect(early.error.contains("the leader answers at \(leader.url)"))
+    await follower.kill()
+    let alone = try await run("\(serve) copies", status: 1)
+    #expect(alone.error.contains("tandem promote"))
+    // A token that may follow may do nothing else, and others may not follow.
+    for (file, path, status) in [
+      ("follower", "/v1/spaces/notes", 404), ("follower", "/v1/spaces/notes/changes", 404),
+      ("writer", "/v1/spaces/notes/copy", 403), ("writer", "/v1/copies", 403),
+      ("follower", "/v1/spaces/none/copy", 404), ("follower", "/v1/spaces/notes/copy?since=x", 400),
+      ("follower", "/v1/spaces/notes/copy?cursor=00", 400),
+      ("follower", "/v1/spaces/notes/copy", 200),
+    ] {
+      let secret = try folder.text(of: file).trimmingCharacters(in: .newlines)
+      #expect(try await answer(leader.url + path, secret: secret).status == status, "\(path)")
+    }
+    #expect(try await run("$tandem promote --data copies --force").output.contains("promoted"))
+  }
+}
