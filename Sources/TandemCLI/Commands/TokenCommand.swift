@@ -121,7 +121,8 @@ enum TokenCommand: Command {
     ],
     options: [
       Option.tokens, Option.store, ServeCommand.Option.createStore, Option.account, Option.space,
-      Option.write, Option.inspect, Option.admin, Option.follow, Option.create, Option.members, Option.expires,
+      Option.write, Option.inspect, Option.admin, Option.follow, Option.create, Option.members,
+      Option.expires,
       Option.overlap,
       Option.note, Option.json,
     ],

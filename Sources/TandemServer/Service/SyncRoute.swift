@@ -17,7 +17,8 @@ package enum SyncRoute: String, CaseIterable, Sendable {
   package var method: String {
     switch self {
     case .health, .metrics, .description, .spaces, .space, .changes, .events, .members, .copies,
-      .copy: "GET"
+      .copy:
+      "GET"
     case .tables, .commits: "POST"
     case .setMember: "PUT"
     case .removeMember: "DELETE"
