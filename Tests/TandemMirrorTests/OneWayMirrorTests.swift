@@ -273,9 +273,8 @@ struct OneWayMirrorFailureTests {
       if item.id == 4 { throw ScriptedError() }
       return false
     }
-    let error = await #expect(throws: MirrorRunError<Int>.self) { [processor] in
-      try await OneWayMirror(processor).run()
-    }
+    let mirror = OneWayMirror(processor)
+    let error = await #expect(throws: MirrorRunError<Int>.self) { try await mirror.run() }
     #expect(error?.failure.step == .compare && error?.failure.id == 4)
     #expect(error?.failure.error is ScriptedError)
     #expect(error?.description == "compare of 4: scripted")

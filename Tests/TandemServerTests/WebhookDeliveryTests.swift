@@ -107,7 +107,7 @@ import Testing
       to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits()
     ) -> WebhookDelivery {
       var limits = limits
-      limits.backoff = SyncBackoff(first: .milliseconds(1), max: .milliseconds(1))
+      limits.backoff = Backoff(first: .milliseconds(1), max: .milliseconds(1))
       limits.pause = .milliseconds(20)
       return WebhookDelivery(
         Webhook(secret: secret, now: { 1_700_000_000.5 }), of: spaces, keptIn: store,

@@ -501,14 +501,3 @@ extension SyncRequestError {
       "there is no space \(name) that this client may read; check its name and the access token")
   }
 }
-
-extension stat {
-  /// The time of the last change of the content.
-  fileprivate var modificationTime: String {
-    #if canImport(Darwin)
-      "\(st_mtimespec.tv_sec).\(st_mtimespec.tv_nsec)"
-    #else
-      "\(st_mtim.tv_sec).\(st_mtim.tv_nsec)"
-    #endif
-  }
-}

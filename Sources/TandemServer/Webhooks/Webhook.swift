@@ -1,6 +1,5 @@
 internal import TandemDigests
-internal import TandemRecords
-package import TandemSync
+package import TandemRecords
 
 /// An address that gets the commits of all spaces after they are durable.
 package struct Webhook: Sendable {
@@ -16,7 +15,7 @@ package struct Webhook: Sendable {
     /// The time in which a request has to be answered.
     package var maxRequestTime = Duration.seconds(10)
     /// The pauses between attempts.
-    package var backoff = SyncBackoff(max: .seconds(600))
+    package var backoff = Backoff(max: .seconds(600))
     /// The time between two looks at all spaces. Commits through this server are delivered at once.
     package var pause = Duration.seconds(2)
     /// The time after which another node delivers if this one has ended without a word. Longer than a request.

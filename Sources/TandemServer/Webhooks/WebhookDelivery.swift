@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TandemRecords
 internal import TandemSpace
 internal import TandemSync
 
