@@ -174,7 +174,7 @@ struct Follower: Sendable {
       if case .renamed(let other) = former, !SpaceName.isValid(other) { continue }
       guard spaces.former(name) != former else { continue }
       do {
-        try SpaceCommand.note(former, of: name, in: spaces)
+        try spaces.note(former, of: name)
       } catch {
         log(ServerEvent(.error, "\(error)", space: name))
       }

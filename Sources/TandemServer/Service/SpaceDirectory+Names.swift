@@ -1,4 +1,4 @@
-internal import TandemSpace
+package import TandemSpace
 internal import TandemSync
 
 #if canImport(Darwin)
@@ -49,7 +49,7 @@ extension SpaceDirectory {
     }
   }
 
-  private nonisolated func note(_ former: FormerSpace, of name: String) throws {
+  package nonisolated func note(_ former: FormerSpace, of name: String) throws {
     let path = formerPath(of: name)
     unlink(path)
     guard symlink(former.text, path) == 0 else { throw failure("write", path) }
