@@ -79,7 +79,9 @@ struct InspectorAdministrationTests {
       #expect(others.status == (action.contains("oken") ? 403 : 404), "\(action): \(others.text)")
       // As for a space that does not exist.
       let missing = await act(action.replacing("others", with: "photos"), "adminOfNotes", test)
-      #expect(others.text.replacing("others", with: "photos") == missing.text)
+      if others.status == 404 {
+        #expect(others.text.replacing("others", with: "photos") == missing.text)
+      }
       #expect(await act(action, "admin", test, type: "text/plain").status == 415)
       #expect(await act(action, "admin", test, method: "PUT").status == 405)
     }

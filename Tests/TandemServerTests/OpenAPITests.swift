@@ -78,9 +78,12 @@ import Testing
         for secret in ["r", "w", "x", "f"] {
           for (query, body) in queries.flatMap({ query in (bodies + commits).map { (query, $0) } })
           {
-            let path = route.template.replacing("{space}", with: space)
-              .replacing("{account}", with: "bob")
-            for type in ["application/json", "text/plain"] {
+            // Bob is the only owner.
+            for (type, account) in [
+              ("application/json", "bob"), ("application/json", "dan"), ("text/plain", "dan"),
+            ] {
+              let path = route.template.replacing("{space}", with: space)
+                .replacing("{account}", with: account)
               let answer = await test.answer(
                 route.method, path + query, secret: secret, body: Array(body.utf8),
                 fields: [("Content-Type", type)])

@@ -30,12 +30,14 @@ import Testing
     let first = replica.commit(
       try space.head, (1...3).map { change(.integer($0), .insert(["a": "x"])) })
     let revision = try space.commit(first).accepted()
-    let message = try refusal(
-      space, &replica, [change(4, .insert(["a": "y"])), change(5, .insert(["a": "y"]))])
-    #expect(message.contains("has 3 records of at most 3, and would have 5"))
     // The outcome of a commit stays, whatever the quota is now.
     space.limits.maxSpaceRecordCount = 1
     #expect(try space.commit(first).accepted() == revision)
+    space.limits.maxSpaceRecordCount = 3
+    let message = try refusal(
+      space, &replica, [change(4, .insert(["a": "y"])), change(5, .insert(["a": "y"]))])
+    #expect(message.contains("has 3 records of at most 3, and would have 5"))
+    space.limits.maxSpaceRecordCount = 1
     for changes in [
       [change(1, .update(["a": "longer", "b": "new"]))],
       [change(1, .delete), change(4, .insert(["a": "y"]))], [change(2, .delete)],
