@@ -217,7 +217,7 @@ enum ServeCommand: Command {
     operands: [],
     options: [
       Option.config, Option.checkConfig, Option.data, Option.store, Option.directStore,
-      Option.createStore,
+      Option.createStore, Option.maxStoreConnections,
       FollowOption.follow, FollowOption.tokenFile, FollowOption.cacert, FollowOption.insecureHTTP,
       Option.listen, Option.tokens, WebTokenOption.keys, WebTokenOption.issuer,
       WebTokenOption.audience, WebTokenOption.algorithms, WebTokenOption.claim,
