@@ -36,7 +36,7 @@ package struct PostgreSQLWebhooks: Sendable {
         if case .integer? = try connection.exchange([table])[0].first?.first { return }
         guard creates else {
           throw PostgreSQLError(
-            .schema, "the database has no webhook: no server with --webhook has used it")
+            .schema, "the database has no webhook: no server with a webhook has used it")
         }
         let statements = Self.sql.split(separator: ";").map { text in
           PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))

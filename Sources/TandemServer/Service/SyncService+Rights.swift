@@ -140,7 +140,7 @@ extension SyncService {
       guard client.mayFollow else {
         throw SyncRequestError(
           .unauthorized,
-          "the access token does not permit to follow this server; tandem token create --follow makes one that does"
+          "the access token does not permit to follow this server; use one with the right to follow"
         )
       }
       return client
