@@ -284,7 +284,10 @@ struct FollowCommandTests: ShellSuite {
       ("\(serve) own --check-config \(follow)", "spaces of its own", 1),
       ("$tandem promote --data own", "no copies", 1), ("$tandem promote", "--data", 2),
       ("$tandem token create --tokens tokens --account x --space a --follow", "--space '*'", 2),
-      ("$tandem token create --tokens tokens --account x --space '*' --follow --write", "two", 2),
+      (
+        "$tandem token create --tokens tokens --account x --space '*' --follow --write",
+        "different tokens", 2
+      ),
     ] as [(String, String, Int32)] {
       let result = try await run(command, status: status)
       #expect(result.error.contains(part), "\(command): \(result.error)")
