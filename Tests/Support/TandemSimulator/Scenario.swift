@@ -119,7 +119,10 @@ struct Scenario {
     for accident in [Accident.indexCreated, .quota]
     where Int.random(in: 0..<8, using: &random) == 0 { accidents.append(accident) }
     self.accidents = accidents
-    usesRules = Int.random(in: 0..<2, using: &random) == 0 && usesService
+    // An amendment by rules cannot state the values of an index.
+    usesRules =
+      Int.random(in: 0..<2, using: &random) == 0 && usesService
+      && !accidents.contains(.indexCreated)
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left
