@@ -51,8 +51,10 @@ extension DatabaseReplica {
   /// Changes the address of the space that the file is attached to, as after the file of the space was
   /// moved, or a server got another name.
   ///
-  /// - Parameter allowsLostCommits: True to accept a space that lacks commits which the file has, as after its server was
-  ///   lost and another one took its place. The next synchronization notices it, and needs an `EpochPolicy`.
+  /// - Parameters:
+  ///   - space: The space at its new address.
+  ///   - allowsLostCommits: True to accept a space that lacks commits which the file has, as after its server was lost and
+  ///     another one took its place. The next synchronization notices it, and needs an `EpochPolicy`.
   /// - Throws: ``ReplicaError`` with code `notAttached`, and with code `otherHistory` if the space at
   ///   the address is another one, or lacks commits that the file has; `SyncRequestError` and other errors
   ///   if the space cannot be read; `DatabaseError`. The file is unchanged then.

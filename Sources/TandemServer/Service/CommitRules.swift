@@ -96,7 +96,9 @@ public struct CommitDecision: Sendable {
 
   /// Refuses a change, and with it the commit.
   ///
-  /// - Parameter message: A sentence for the user, such as `the list is closed`. It is cut after 1,000 bytes.
+  /// - Parameters:
+  ///   - change: The change.
+  ///   - message: A sentence for the user, such as `the list is closed`. It is cut after 1,000 bytes.
   public mutating func refuse(_ change: ProposedChange, _ message: String) {
     refusals[change.key] = message
   }
@@ -104,7 +106,9 @@ public struct CommitDecision: Sendable {
   /// Sets fields of a changed record, whatever the commit sets them to. A deletion has none, and stays one. Another call
   /// for the same record sets these fields in addition.
   ///
-  /// - Parameter fields: Synchronized columns that are not part of the key, and their values.
+  /// - Parameters:
+  ///   - change: The change of the record.
+  ///   - fields: Synchronized columns that are not part of the key, and their values.
   public mutating func amend(_ change: ProposedChange, _ fields: Record) {
     let former = amendments[change.key] ?? [:]
     let others = zip(former.layout.names, former.values).filter { name, _ in

@@ -83,7 +83,9 @@ extension SyncService {
   /// of an element when its effects are durable, and continue from there: so each commit arrives at least once, also if
   /// the program is killed.
   ///
-  /// - Parameter position: Where to begin; `nil` for all records.
+  /// - Parameters:
+  ///   - space: The name of the space.
+  ///   - position: Where to begin; `nil` for all records.
   /// - Throws: The iterator throws ``/TandemSync/SyncRequestError`` with code `unknownSpace` if there is no such space, or
   ///   it was deleted or renamed; errors of the store. It may be begun again from the last position.
   public func commits(in space: String, after position: CommitPosition? = nil) -> CommitSequence {
