@@ -263,7 +263,7 @@ def check_forged(browser):
 
     other = http.server.HTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=other.serve_forever, daemon=True).start()
-    view = page.context.new_page()
+    view = browser.new_page()
     view.goto(f"http://127.0.0.1:{other.server_port}/")
     until("the forged requests", lambda: view.title() not in ("wait", ""))
     assert view.title() == "blocked opaque blocked", view.title()

@@ -283,6 +283,10 @@ struct FollowCommandTests: ShellSuite {
       ("\(serve) new --token-file follower", "belongs to --follow", 2),
       ("$tandem serve --store service=x \(follow)", "standbys of its own", 2),
       ("\(serve) own --check-config \(follow)", "spaces of its own", 1),
+      (
+        "$tandem attach a.db --server $leader --space notes --table note --allow-lost-commits",
+        "leave out --table", 2
+      ),
       ("$tandem promote --data own", "no copies", 1), ("$tandem promote", "--data", 2),
       ("$tandem token create --tokens tokens --account x --space a --follow", "--space '*'", 2),
       (

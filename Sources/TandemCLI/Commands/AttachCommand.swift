@@ -152,6 +152,10 @@ enum AttachCommand: Command {
     let serverSpace = try serverSpace(spaceName, arguments)
     let choices = arguments.all(Option.table)
     guard !choices.isEmpty else { return try await move(path, spaceName, serverSpace, arguments) }
+    guard !arguments[Option.allowLostCommits] else {
+      throw arguments.error(
+        "--allow-lost-commits is for a file that is attached: leave out --table")
+    }
     try await ReplicaFile.with(path) { database, replica in
       let tables = try await database.read { transaction in
         try attachedTables(choices, arguments, transaction.connection)

@@ -18,8 +18,8 @@ struct Follower: Sendable {
   private static let width = 4
   /// The least pause between two lists.
   private static let pause = Duration.milliseconds(100)
-  /// The longest pause after failures.
-  private static let maxPause = Duration.seconds(15)
+  /// The pauses after failures.
+  private static let backoff = Backoff(max: .seconds(15))
   /// The number of times that a copy is begun anew in one go.
   private static let maxAttemptCount = 4
   /// The number of former copies of a space that are kept before it is not copied any more.
@@ -77,7 +77,7 @@ struct Follower: Sendable {
   }
 
   private static func pause(after failureCount: Int) -> Duration {
-    min(maxPause, .milliseconds(500) * (1 << min(failureCount, 6)))
+    backoff.delay(afterFailure: failureCount, chance: .random(in: 0...1))
   }
 
   private func message(of error: any Error) -> String {
@@ -296,101 +296,5 @@ extension Follower {
         .warning,
         "the leader has another history of the space: the former copy is kept as \(kept)",
         space: name))
-  }
-}
-
-/// Keeps copies of spaces under other names, as spaces that can be imported.
-struct SpaceKeeping {
-  let spaces: SpaceDirectory
-  /// The directory.
-  let path: String
-
-  /// Writes the state of a copy into a file of another name, as an export has it; returns its path.
-  ///
-  /// - Parameter maxCount: The number of such files of the space from which on this is an error.
-  func keep(_ name: String, _ copy: SpaceCopy, maxCount: Int = .max) async throws -> String {
-    let head = copy.position.head
-    let target = "\(path)/\(name).kept-\(head.version)-\(String(head.mark, radix: 16))"
-    guard access(target, F_OK) != 0 else { return target }
-    guard try count(of: name) < maxCount else {
-      throw FileError(
-        path: target, action: "written",
-        reason:
-          "\(maxCount) former copies of the space are kept already; move away those that nobody "
-          + "needs")
-    }
-    let hidden = SpaceBackup.hiddenPath(beside: target)
-    defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(hidden + suffix) } }
-    try SpaceSnapshot.make(of: spaces.file(of: name), at: hidden)
-    try await SQLiteSpaceStore.write(path: hidden) { try $0.promoteCopy() }
-    guard link(hidden, target) == 0 else {
-      throw FileError(path: target, action: "written", code: errno)
-    }
-    try AtomicFile.synchronize(path)
-    return target
-  }
-
-  private func count(of name: String) throws -> Int {
-    guard let directory = opendir(path) else {
-      throw FileError(path: path, action: "read", code: errno)
-    }
-    defer { closedir(directory) }
-    var count = 0
-    while let entry = readdir(directory) {
-      let file = withUnsafePointer(to: &entry.pointee.d_name) { name in
-        name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-      }
-      if file.hasPrefix("\(name).kept-") { count += 1 }
-    }
-    return count
-  }
-}
-
-/// Pages in a file without a name, which is gone with the process.
-private struct CopyPages: Sendable {
-  private final class File: Sendable {
-    let descriptor: Int32
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
-    deinit { close(descriptor) }
-  }
-
-  private let file: File
-  private let path: String
-  private var lengths: [Int] = []
-
-  init(in directory: String) throws {
-    path = "\(directory)/.tandem-pages-\(String(UInt64.random(in: .min ... .max), radix: 16))"
-    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
-    file = File(descriptor)
-    unlink(path)
-  }
-
-  mutating func append(_ page: [UInt8]) throws {
-    do throws(OutputError) {
-      try OutputStream.write(page, to: file.descriptor)
-    } catch {
-      throw FileError(path: path, action: "written", code: error.code)
-    }
-    lengths.append(page.count)
-  }
-
-  func forEach(_ body: ([UInt8]) throws -> Void) throws {
-    var offset = 0
-    for length in lengths {
-      var page = [UInt8](repeating: 0, count: length)
-      var count = 0
-      while count < length {
-        let read = page.withUnsafeMutableBytes { buffer in
-          pread(
-            file.descriptor, buffer.baseAddress?.advanced(by: count), length - count,
-            off_t(offset + count))
-        }
-        guard read > 0 else { throw FileError(path: path, action: "read", code: errno) }
-        count += read
-      }
-      offset += length
-      try body(page)
-    }
   }
 }

@@ -20,7 +20,7 @@ struct SpaceBackup {
   }
 
   /// The names in a directory, in no order.
-  private static func names(in directory: String) throws -> [String] {
+  static func names(in directory: String) throws -> [String] {
     guard let stream = opendir(directory) else {
       throw FileError(path: directory, action: "read", code: errno)
     }

@@ -21,6 +21,7 @@ extension Inspector {
       }
       try RoutedRequest.checkMedia(request.head)
       let action = try InspectorAction(request.body)
+      if action.isForSpace { try service.following?.checkServes() }
       try service.begin(client)
       defer { service.end(client) }
       let text = try await perform(action, by: token, request.head)
@@ -112,7 +113,8 @@ extension Inspector {
   private func place(for token: AccessToken) throws(SyncRequestError) -> any TokenPlace {
     guard let tokens, token.mayChangeTokens else {
       throw SyncRequestError(
-        .unauthorized, "only an access token with the right admin for all spaces changes others")
+        .unauthorized,
+        "only an access token with the right admin for all spaces changes access tokens")
     }
     return tokens
   }

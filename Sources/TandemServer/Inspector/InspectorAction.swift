@@ -18,6 +18,14 @@ enum InspectorAction: Equatable {
   case rename(space: String, to: String)
   case delete(space: String)
 
+  /// True if it changes a space.
+  var isForSpace: Bool {
+    switch self {
+    case .tokens, .createToken, .revokeToken: false
+    case .setMember, .forget, .rename, .delete: true
+    }
+  }
+
   /// The maximum length of a body, in bytes.
   static let maxByteCount = 64 << 10
 
@@ -34,7 +42,7 @@ enum InspectorAction: Equatable {
     case "createToken":
       self = .createToken(
         account: try fields.account(),
-        try fields.value("access", "read, write, inspect or admin") {
+        try fields.value("access", "read, write, inspect, admin or follow") {
           AccessToken.Access(rawValue: $0)
         },
         try fields.scope("spaces"), creates: try fields.scope("create"),

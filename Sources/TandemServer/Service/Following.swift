@@ -60,7 +60,12 @@ package final class Following: Sendable {
   ///
   /// Not only commits: a replica that knows a later state than the copy would take it for a history that was lost.
   func check(_ route: SyncRoute) throws(SyncRequestError) {
-    guard route.hasSpace || route.isForFollowers, isFollowing else { return }
+    if route.hasSpace || route.isForFollowers { try checkServes() }
+  }
+
+  /// Refuses what needs the spaces, as long as they are copies.
+  func checkServes() throws(SyncRequestError) {
+    guard isFollowing else { return }
     throw SyncRequestError(
       .unavailable,
       "this server follows \(leader), and answers for its spaces only when it has been promoted: synchronize with "
@@ -115,7 +120,9 @@ extension Following {
       throw ServerError(
         .directory, "cannot remove \(leaderPath(directory)): \(systemReason())")
     }
-    try synchronize(directory)
+    guard synchronizeDirectory(directory) else {
+      throw ServerError(.directory, "cannot write into \(directory): \(systemReason())")
+    }
   }
 
   private static func make(
@@ -124,13 +131,7 @@ extension Following {
     guard symlink(text, path) == 0 else {
       throw ServerError(.directory, "cannot make \(path): \(systemReason())")
     }
-    try synchronize(directory)
-  }
-
-  private static func synchronize(_ directory: String) throws(ServerError) {
-    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    defer { if descriptor >= 0 { close(descriptor) } }
-    guard descriptor >= 0, fsync(descriptor) == 0 else {
+    guard synchronizeDirectory(directory) else {
       throw ServerError(.directory, "cannot write into \(directory): \(systemReason())")
     }
   }

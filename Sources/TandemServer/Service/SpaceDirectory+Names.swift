@@ -70,7 +70,7 @@ extension SpaceDirectory {
 private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
 
 /// Returns true once the names in a directory are on disk. A file system that cannot synchronize one is no error.
-private func synchronizeDirectory(_ path: String) -> Bool {
+func synchronizeDirectory(_ path: String) -> Bool {
   let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard descriptor >= 0 else { return false }
   defer { close(descriptor) }

@@ -24,19 +24,19 @@ public final class SyncService: HTTPResponder {
     package var maxRequestRate: Int?
     /// The number of wrong access tokens after which an address is banned; `nil` for any number.
     package var maxFailureCount: Int?
+    /// The duration of a ban, and the time in which wrong access tokens are counted together.
+    package var banTime = Duration.seconds(600)
     /// The time in which the rules of an application decide on a commit.
     package var maxRuleTime = Duration.seconds(5)
     /// The maximum number of commits that rules decide on at a time, late decisions included.
     package var maxRuleCount = 256
-    /// The duration of a ban, and the time in which wrong access tokens are counted together.
-    package var banTime = Duration.seconds(600)
 
     /// The usual limits.
     package init() {}
   }
 
   /// The counts of one client.
-  private struct Usage {
+  struct Usage {
     var requestCount = 0
     var streams: [(space: String, stream: AnswerStream)] = []
     /// True if the log has the limit of streams that the client has reached.
@@ -59,7 +59,7 @@ public final class SyncService: HTTPResponder {
   package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
   let rules: CommitRuler?
   /// By the id of the access token; all clients have one count where there are no tokens.
-  private let usages = Mutex<[String: Usage]>([:])
+  let usages = Mutex<[String: Usage]>([:])
   let rates: Mutex<ClientRates>
 
   /// A service with spaces as files of a directory.
@@ -207,7 +207,8 @@ extension SyncService {
           "the header is not valid: send one Host, and one Content-Length or Transfer-Encoding: "
             + "chunked")
       case .unexpectedBody:
-        SyncRequestError(.overLimit, "only a POST request has a body: send this one without")
+        SyncRequestError(
+          .overLimit, "a request with this method has no body: send this one without")
       case .clientOverloaded: SyncRequestError.tooManyRequests
       case .bodyTooLong:
         SyncRequestError(
@@ -370,33 +371,6 @@ extension SyncService {
     }
   }
 
-  /// The time that a request for the list waits for a change, and the pause between two looks.
-  private static let maxListTime = Duration.seconds(5)
-  private static let listPause = Duration.milliseconds(100)
-
-  private func copies(after tag: String?) async throws -> SpaceCopyList {
-    guard let directory = spaces as? SpaceDirectory else { throw Following.databaseRefusal }
-    let end = ContinuousClock.now + Self.maxListTime
-    while true {
-      let list = try directory.copies()
-      if list.tag != tag || ContinuousClock.now >= end { return list }
-      try await Task.sleep(for: Self.listPause)
-    }
-  }
-
-  private func copy(
-    of space: String, since: SpaceCopyPosition?, _ cursor: String?
-  ) async throws -> SyncReply {
-    let answer = try await spaces.with(space) { store in
-      guard let file = store as? SQLiteSpaceStore else { throw Following.databaseRefusal }
-      return try await file.copyPage(since: since, cursor: cursor)
-    }
-    switch answer {
-    case .page(let bytes): return .lines(bytes)
-    case .gone(let reason): return .outcome(.gone(reason))
-    }
-  }
-
   private func declare(
     _ tables: [SpaceTable], in request: RoutedRequest, _ client: Client, _ standing: Standing
   ) async throws -> [SpaceTable] {
@@ -410,62 +384,6 @@ extension SyncService {
     return try await spaces.with(space, creates: client.access(to: space) == .write) { store in
       try await store.declare(tables, adds: mayWrite)
     }
-  }
-
-  /// Creates a space that does not exist, which the client may.
-  ///
-  /// - Returns: The rights of the client in the space.
-  private func create(
-    _ request: RoutedRequest, owner account: String, _ client: Client,
-    _ access: SpaceListing.Access?
-  ) async throws -> SpaceListing.Access {
-    do {
-      if try await spaces.create(request.space, owner: account) {
-        log(memberEvent("\(account) created the space, and owns it", request.space, client))
-        return .write
-      }
-    } catch let error as SyncRequestError where error.code == .unknownSpace && access == nil {
-      // What became of a space is for its members.
-      throw try await refusal(of: request.space, for: client)
-    }
-    // Another device of the account may have created it meanwhile.
-    guard let access = try await standing(of: client, in: request).access else {
-      throw SyncRequestError.unknownSpace(request.space)
-    }
-    return access
-  }
-
-  /// The members, which a client may see only if there are some.
-  private var memberships: any SpaceMemberships {
-    get throws(SyncRequestError) {
-      guard let members = spaces.members else { throw .ownersOnly }
-      return members
-    }
-  }
-
-  private func setMember(
-    _ account: String, _ role: SpaceRole?, in space: String, _ client: Client
-  ) async throws -> [SpaceMember] {
-    let change = SpaceMemberChange(
-      account: account, role: role, asker: client.member, keepsOwner: true)
-    // There are no members of a space that does not exist.
-    let members = try await spaces.with(space) { _ in
-      try await self.memberships.change(change, in: space)
-    }
-    log(memberEvent(Self.text(of: change), space, client))
-    return members
-  }
-
-  /// A change of a member, for the log.
-  static func text(of change: SpaceMemberChange) -> String {
-    change.role.map { "made \(change.account) \($0) of the space" }
-      ?? "removed the member \(change.account)"
-  }
-
-  private func memberEvent(_ text: String, _ space: String, _ client: Client) -> ServerEvent {
-    var event = ServerEvent(.notice, text, space: space)
-    event.account = client.account
-    return event
   }
 
   /// Answers a commit by `body`, and counts it.
@@ -499,81 +417,9 @@ extension SyncService {
   }
 }
 
-// MARK: - Event streams
+// MARK: - Limits
 
 extension SyncService {
-  private func stream(
-    _ space: String, since: SpaceRevision?, for client: Client
-  ) async throws -> HTTPAnswer {
-    let (answer, head) = try await spaces.with(space) { store in
-      // Read before the client has the answer, so that it hears of each commit from then on.
-      (
-        try await store.page(SyncPull(replica: nil, since: since, maxChangeCount: 1)),
-        try await store.state().head
-      )
-    }
-    if case .gone(let reason) = answer {
-      let reply = SyncReply.outcome(.gone(reason))
-      metrics.countAnswer(SyncRoute.events.rawValue, status: reply.status)
-      return reply.answer
-    }
-    let stream = AnswerStream(maxBacklogByteCount: limits.messages.maxStreamBacklogByteCount)
-    try use(client, stream, of: space)
-    // The first bytes show the client, and a proxy, that the stream has begun.
-    stream.send(SpaceFeed.heartbeat)
-    feeds.add(
-      SpaceFeed.Follower(
-        stream: stream,
-        isMember: client.access(to: space) == nil,
-        isPermitted: { [tokens, spaces] in
-          client.isPermitted(toRead: space, tokens, spaces.members)
-        }),
-      to: space, since: since ?? head)
-    metrics.countAnswer(SyncRoute.events.rawValue, status: 200)
-    return HTTPAnswer(
-      status: 200,
-      fields: [
-        ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
-        // nginx otherwise collects events before it sends them on.
-        ("X-Accel-Buffering", "no"),
-      ], content: .stream(stream))
-  }
-
-  /// Counts a stream of a client.
-  private func use(
-    _ client: Client, _ stream: AnswerStream, of space: String
-  ) throws(SyncRequestError) {
-    let excess = usages.withLock { usages -> (limit: String, isLogged: Bool)? in
-      var usage = usages[client.id, default: Usage()]
-      defer { usages[client.id] = usage }
-      usage.streams.removeAll { !$0.stream.isOpen }
-      guard let limit = limit(reachedBy: usage.streams.map(\.space), with: space) else {
-        usage.streams.append((space, stream))
-        return nil
-      }
-      defer { usage.isLogged = true }
-      return (limit, usage.isLogged)
-    }
-    guard let excess else { return }
-    if !excess.isLogged {
-      log(ServerEvent(.warning, "the access token \(client.id) has \(excess.limit)"))
-    }
-    throw .tooManyRequests
-  }
-
-  /// The limit that one more stream of a client would exceed; `nil` if none.
-  private func limit(reachedBy spaces: [String], with space: String) -> String? {
-    if spaces.count >= limits.maxTokenStreamCount {
-      return "\(limits.maxTokenStreamCount) event streams, the most (`maxTokenStreamCount`)"
-    }
-    let followed = Set(spaces)
-    guard !followed.contains(space), followed.count >= limits.maxTokenFollowedSpaceCount else {
-      return nil
-    }
-    return "event streams of \(limits.maxTokenFollowedSpaceCount) spaces, the most "
-      + "(`maxTokenFollowedSpaceCount`)"
-  }
-
   /// Counts a request of a client, until ``end(_:)``.
   func begin(_ client: Client) throws(SyncRequestError) {
     let isTooMany = usages.withLock { usages in

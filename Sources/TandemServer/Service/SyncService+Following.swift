@@ -1,0 +1,33 @@
+internal import TandemSpace
+internal import TandemSync
+
+// MARK: - Copies for a server that follows this one
+
+extension SyncService {
+  /// The time that a request for the list waits for a change, and the pause between two looks.
+  private static let maxListTime = Duration.seconds(5)
+  private static let listPause = Duration.milliseconds(100)
+
+  func copies(after tag: String?) async throws -> SpaceCopyList {
+    guard let directory = spaces as? SpaceDirectory else { throw Following.databaseRefusal }
+    let end = ContinuousClock.now + Self.maxListTime
+    while true {
+      let list = try directory.copies()
+      if list.tag != tag || ContinuousClock.now >= end { return list }
+      try await Task.sleep(for: Self.listPause)
+    }
+  }
+
+  func copy(
+    of space: String, since: SpaceCopyPosition?, _ cursor: String?
+  ) async throws -> SyncReply {
+    let answer = try await spaces.with(space) { store in
+      guard let file = store as? SQLiteSpaceStore else { throw Following.databaseRefusal }
+      return try await file.copyPage(since: since, cursor: cursor)
+    }
+    switch answer {
+    case .page(let bytes): return .lines(bytes)
+    case .gone(let reason): return .outcome(.gone(reason))
+    }
+  }
+}
