@@ -137,8 +137,15 @@ struct CommitSequenceTests {
     let waiting = Task {
       for try await _ in service.commits(in: "notes") {}
     }
-    // Another space takes the only place among the open files.
-    try await place.make("other")
+    // Another space takes the only place among the open files, as soon as no read is under way.
+    while true {
+      do {
+        try await place.make("other")
+        break
+      } catch let error as SyncRequestError where error.code == .unavailable {
+        await Task.yield()
+      }
+    }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
     await service.close()

@@ -117,7 +117,7 @@ import Testing
       "$tandem" token create --tokens tokens --account ops --space notes --inspect --write
       """, in: folder)
     #expect(made.status == 2)
-    #expect(made.error.contains("create two"))
+    #expect(made.error.contains("create one for each"))
     let secrets = made.output.split(separator: "\n").map { String($0) }
     try #require(secrets.count == 2)
     let tool = try RunningTool([
