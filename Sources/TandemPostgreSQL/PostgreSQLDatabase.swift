@@ -84,6 +84,23 @@ package final class PostgreSQLDatabase: Sendable {
     return database
   }
 
+  /// Upgrades the tables that an earlier version has made, while no server uses them.
+  ///
+  /// - Returns: The version that the tables had, and the one that they have.
+  /// - Throws: ``PostgreSQLError`` if it is not possible; nothing has changed then.
+  package static func upgrade(address: String) async throws -> (from: Int64, to: Int64) {
+    let database = PostgreSQLDatabase(
+      address: address, hintAddress: nil, maxConnectionCount: 1, log: { _ in })
+    let result: Result<Int64, any Error>
+    do {
+      result = .success(try await database.run { try PostgreSQLSchema.upgrade($0) })
+    } catch {
+      result = .failure(error)
+    }
+    await database.close()
+    return (try result.get(), PostgreSQLSchema.format)
+  }
+
   /// Throws if a pooler allows single statements only.
   private static func checkTransactions(
     _ connection: PostgreSQLConnection

@@ -78,24 +78,75 @@ package enum PostgreSQLSchema {
       bytes bigint NOT NULL) WITH (fillfactor = 50);
     """
 
+  /// The statements that bring the tables of an earlier version to the next one. The result is what ``sql`` makes.
+  private static let upgrades: [Int64: String] = [
+    2: """
+      ALTER TABLE tandem.meta ADD COLUMN members bigint NOT NULL DEFAULT 0;
+      ALTER TABLE tandem.name ADD COLUMN creator text COLLATE "C", ADD UNIQUE (space);
+      CREATE INDEX name_creator ON tandem.name (creator) WHERE creator IS NOT NULL;
+      CREATE TABLE tandem.member (
+        space bigint NOT NULL, account text COLLATE "C" NOT NULL, role text, change bigint NOT NULL,
+        PRIMARY KEY (space, account));
+      CREATE INDEX member_change ON tandem.member (change);
+      """
+  ]
+
   /// Makes the tables, unless they are there.
   static func create(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
     guard try format(connection) == nil else { return }
-    let statements = sql.split(separator: ";").map { text in
-      PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
-    }
     do {
-      try connection.exchange(
-        connection.begin("READ COMMITTED READ WRITE") + statements.filter { !$0.text.isEmpty }
-          + [PostgreSQLQuery("COMMIT")])
+      try run(sql, connection)
     } catch {
-      _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")])
       // Another node may have done the same at the same time.
       guard try format(connection) == nil else { return }
       throw PostgreSQLError(
         .schema,
         "the schema tandem cannot be created: \(error.message). Let a user who may create it run the output of: "
           + "tandem store sql")
+    }
+  }
+
+  /// Brings tables of an earlier version to this one, in one transaction, while no server uses them.
+  ///
+  /// - Returns: The version that the tables had.
+  static func upgrade(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int64 {
+    guard let found = try format(connection), let statements = upgrades[found] else {
+      try check(connection)
+      return format
+    }
+    let users = PostgreSQLQuery(
+      """
+      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND application_name = 'tandem' AND pid <> pg_backend_pid()
+      """)
+    guard try connection.exchange([users])[0] == [[.integer(0)]] else {
+      throw PostgreSQLError(.schema, "servers use the database: stop them first")
+    }
+    do {
+      try run(statements + "\nUPDATE tandem.meta SET format = \(found + 1)", connection)
+    } catch {
+      throw PostgreSQLError(
+        .schema,
+        "the schema tandem cannot be upgraded, and is as it was: \(error.message). Let its owner run this")
+    }
+    _ = try upgrade(connection)
+    return found
+  }
+
+  /// Runs statements in one transaction.
+  private static func run(
+    _ statements: String, _ connection: PostgreSQLConnection
+  ) throws(PostgreSQLError) {
+    let queries = statements.split(separator: ";").map { text in
+      PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
+    }
+    do {
+      try connection.exchange(
+        connection.begin("READ COMMITTED READ WRITE") + queries.filter { !$0.text.isEmpty }
+          + [PostgreSQLQuery("COMMIT")])
+    } catch {
+      _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")])
+      throw error
     }
   }
 
@@ -111,8 +162,9 @@ package enum PostgreSQLSchema {
       throw PostgreSQLError(
         .schema,
         "an earlier version of Tandem made the schema tandem (format \(found), and this version needs \(format)); "
-          + "let that version copy the spaces into files (tandem store copy), and this one into a new database"
-      )
+          + (upgrades[found] == nil
+            ? "let that version copy the spaces into files (tandem store copy), and this one into a new database"
+            : "stop all servers, and run: tandem store upgrade"))
     }
     guard found == format else {
       throw PostgreSQLError(

@@ -8,8 +8,14 @@ import Testing
 @testable import TandemPostgreSQL
 
 @Suite("Troubles of PostgreSQL", .timeLimit(.minutes(2))) struct PostgreSQLTroubleTests {
-  @Test("A commit that the server cannot store now is answered by 503, and succeeds later")
-  func passingErrors() async throws {
+  @Test(
+    "A commit that the server cannot store now is answered by 503, and succeeds later",
+    arguments: [
+      "TRIGGER failing BEFORE INSERT ON tandem.record",
+      // At the end of the transaction.
+      "CONSTRAINT TRIGGER failing AFTER INSERT ON tandem.record DEFERRABLE INITIALLY DEFERRED",
+    ])
+  func passingErrors(trigger: String) async throws {
     let cluster = try TestCluster.shared.get()
     let address = try cluster.makeDatabase()
     let node = try await Node(address)
@@ -22,7 +28,7 @@ import Testing
           IF found <> '' THEN RAISE 'failed' USING ERRCODE = found; END IF;
           RETURN new;
         END $$;
-      CREATE TRIGGER failing BEFORE INSERT ON tandem.record FOR EACH ROW EXECUTE FUNCTION fail();
+      CREATE \(trigger) FOR EACH ROW EXECUTE FUNCTION fail();
       INSERT INTO trouble VALUES ('');
       """, at: address)
     var replica = Replica(seed: 1)

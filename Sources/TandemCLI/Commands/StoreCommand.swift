@@ -1,7 +1,7 @@
 import Tandem
 import TandemPostgreSQL
 
-/// `tandem store`: prints the schema of spaces on PostgreSQL, and moves spaces there and back.
+/// `tandem store`: prints and upgrades the schema of spaces on PostgreSQL, and moves spaces there and back.
 enum StoreCommand: Command {
   /// The options, each declared once.
   enum Option {
@@ -33,27 +33,35 @@ enum StoreCommand: Command {
       the last lines grant; put the name of that user there. tandem serve --store --create-store runs
       the same SQL itself.
 
+      upgrade ADDRESS brings the schema of an earlier version to this one, in one transaction. Stop all
+      servers of the database first, back it up, and run this as the owner of the schema. Servers
+      refuse a schema of another version.
+
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
-      .init(name: "ACTION", help: "copy or sql.", offer: .words(["copy", "sql"])),
-      .init(name: "[FROM TO [SPACE...]]", help: "The places, and the names of the spaces to copy."),
+      .init(name: "ACTION", help: "copy, sql or upgrade.", offer: .words(["copy", "sql", "upgrade"])),
+      .init(
+        name: "[FROM TO [SPACE...]]",
+        help: "The places, and the names of the spaces to copy; or the address to upgrade."),
     ],
     options: [Option.json, Option.quiet],
     examples: [
       "tandem store sql", "tandem store copy spaces postgresql://tandem@db.example/spaces",
-      "tandem store copy service=spaces spaces notes",
+      "tandem store copy service=spaces spaces notes", "tandem store upgrade service=spaces",
     ], repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let places = Array(arguments.operands.dropFirst())
     switch arguments.operands.first {
     case "sql" where places.isEmpty: return try printSQL()
+    case "upgrade" where places.count == 1: return try await upgrade(places[0], arguments)
     case "copy" where places.count >= 2:
       return try await copy(places[0], places[1], Array(places.dropFirst(2)), arguments)
     default:
       throw arguments.error(
-        "unexpected '\(arguments.operands.joined(separator: " "))': write sql, or copy FROM TO")
+        "unexpected '\(arguments.operands.joined(separator: " "))': write sql, copy FROM TO, or "
+          + "upgrade ADDRESS")
     }
   }
 
@@ -64,6 +72,19 @@ enum StoreCommand: Command {
           "-- GRANT USAGE ON SCHEMA tandem TO the_user_of_the_nodes;",
           "-- GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tandem TO the_user_of_the_nodes;",
         ])
+    return ExitStatus.success
+  }
+
+  private static func upgrade(_ address: String, _ arguments: ParsedArguments) async throws -> Int32
+  {
+    try PostgreSQLDatabase.check(address: address)
+    let (former, format) = try await PostgreSQLDatabase.upgrade(address: address)
+    if !arguments[Option.quiet] {
+      TandemCLI.report(
+        former == format
+          ? "the schema has format \(format), that of this version"
+          : "the schema had format \(former), and has \(format) now")
+    }
     return ExitStatus.success
   }
 
