@@ -43,6 +43,9 @@ package final class PostgreSQLMembers: SpaceMemberships {
     state.withLock { state in state.spaces[space].flatMap { state.roles[account]?[$0] } }
   }
 
+  /// The number of the space of a name; `nil` if no space of this name has or had members.
+  package func number(of space: String) -> Int64? { state.withLock { $0.spaces[space] } }
+
   package func roles(of account: String) -> [String: SpaceRole] {
     state.withLock { state in
       var roles: [String: SpaceRole] = [:]

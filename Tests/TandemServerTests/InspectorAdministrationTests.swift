@@ -249,6 +249,7 @@ struct InspectorAdministrationTests {
       (#"{"action":"tokens","search":"","x":1}"#, "no field x"),
       (#"{"action":"setMember","space":"notes","account":"a b","role":"owner"}"#, "account"),
       (#"{"action":"setMember","space":"notes","account":"a","role":"boss"}"#, "reader, writer"),
+      (#"{"action":"setMember","space":"notes","account":"a"}"#, "role is missing"),
       (#"{"action":"forget","space":"notes","keep":"-1"}"#, "number of commits"),
       (#"{"action":"delete","space":"notes"}"#, "confirm is missing"),
       (#"{"action":"delete","space":"notes","confirm":"Notes"}"#, "not that of the space"),

@@ -93,9 +93,9 @@ package actor SpaceDirectory: ServedSpaces {
     var lastUse = 0
     /// True after an error of the file, which may have been replaced: it is opened again.
     var hasFailed = false
-    /// The task that waits for commits, which gives up its place for other spaces.
-    var follower: Task<Void, any Error>?
-    /// True if the follower was asked to give up its place.
+    /// The tasks that wait for commits, which give up their place for other spaces.
+    var followers: [Int: Task<Void, any Error>] = [:]
+    /// True if the followers were asked to give up their place.
     var isLeaving = false
 
     init(_ opening: Task<SQLiteSpaceStore, any Error>) { self.opening = opening }
@@ -341,23 +341,29 @@ package actor SpaceDirectory: ServedSpaces {
   ) async throws {
     try await with(name) { store in
       let follower = Task { try await body(store) }
-      await self.set(follower, of: name)
+      let number = await self.add(follower, to: name)
       let result = await withTaskCancellationHandler {
         await follower.result
       } onCancel: {
         follower.cancel()
       }
-      await self.set(nil, of: name)
+      await self.removeFollower(number, of: name)
       // A read that was interrupted may have failed otherwise.
       if follower.isCancelled { throw CancellationError() }
       try result.get()
     }
   }
 
-  private func set(_ follower: Task<Void, any Error>?, of name: String) {
-    entries[name]?.follower = follower
-    if follower != nil { entries[name]?.isLeaving = false }
-    if closedNames.contains(name) { follower?.cancel() }
+  private func add(_ follower: Task<Void, any Error>, to name: String) -> Int {
+    useCount += 1
+    entries[name]?.followers[useCount] = follower
+    entries[name]?.isLeaving = false
+    if closedNames.contains(name) { follower.cancel() }
+    return useCount
+  }
+
+  private func removeFollower(_ number: Int, of name: String) {
+    entries[name]?.followers[number] = nil
   }
 
   private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
@@ -405,7 +411,7 @@ package actor SpaceDirectory: ServedSpaces {
         entries[name] = nil
         await close(entry.opening)
       } else {
-        entry.follower?.cancel()
+        for follower in entry.followers.values { follower.cancel() }
         await nextRelease()
       }
     }
@@ -435,17 +441,17 @@ package actor SpaceDirectory: ServedSpaces {
 
   /// Closes the file whose last use is longest ago, if as many are open as may be.
   ///
-  /// If all are in use, a task that only waits for commits gives up its place.
+  /// If all are in use, tasks that only wait for commits give up their place.
   private func makeRoom() async throws(SyncRequestError) {
     while entries.count >= maxOpenCount {
       if let (name, entry) = oldest(where: { $0.userCount == 0 }) {
         entries[name] = nil
         await close(entry.opening)
       } else if let (_, entry) = oldest(where: {
-        $0.userCount == 1 && $0.follower != nil && !$0.isLeaving
+        $0.userCount == $0.followers.count && !$0.isLeaving
       }) {
         entry.isLeaving = true
-        entry.follower?.cancel()
+        for follower in entry.followers.values { follower.cancel() }
         await nextRelease()
       } else if entries.values.contains(where: \.isLeaving) {
         await nextRelease()
