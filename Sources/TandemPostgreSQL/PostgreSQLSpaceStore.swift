@@ -7,7 +7,7 @@ package import TandemSync
 /// The row of the space is the lock: a transaction that writes holds it from its first statement to its end, so that
 /// versions have no gaps and become visible in their order. Commits that wait at the same time on one node share a
 /// transaction (``TandemSpace/CommitQueue``). Nothing is kept between transactions.
-package final class PostgreSQLSpaceStore: SpaceStore {
+package final class PostgreSQLSpaceStore: TransactionalSpaceStore {
   let database: PostgreSQLDatabase
   /// The number of the space.
   package let space: Int64
@@ -262,34 +262,6 @@ extension PostgreSQLSpaceStore {
 // MARK: - Requests
 
 extension PostgreSQLSpaceStore {
-  package func state() async throws -> SpaceState { try await read { try $0.state() } }
-
-  package func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer {
-    try await read { try $0.page(pull, account: account) }
-  }
-
-  package func inspection(maxCount: Int) async throws -> SpaceInspection {
-    try await read { try $0.inspection(maxCount: maxCount) }
-  }
-
-  package func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable] {
-    try await write { try $0.declare(tables, adds: adds) }
-  }
-
-  package func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {
-    try await write { try $0.refuse(commit, account: account) }
-  }
-
-  package func forget(before version: Int) async throws {
-    try await write { try $0.forget(before: version) }
-  }
-
-  package func proposal(
-    of commit: SyncCommit, account: String?
-  ) async throws -> [SpaceLedger.Edit] {
-    try await read { try $0.proposal(of: commit, account: account) }
-  }
-
   package func commit(
     _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
   ) async throws -> SyncOutcome {
@@ -333,7 +305,6 @@ extension PostgreSQLSpaceStore {
     }
   }
 
-  /// Runs `body` with the space at one moment.
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
@@ -341,7 +312,7 @@ extension PostgreSQLSpaceStore {
       of: space, place: name, writes: false, limits: limits, body)
   }
 
-  /// Runs `body` in a transaction, which locks the space.
+  /// Locks the space until the end of the transaction.
   package func write<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {

@@ -80,10 +80,3 @@ extension SpaceTables {
     }
   }
 }
-
-extension SQLiteSpaceStore {
-  /// What operators see of the space, at one moment.
-  package func inspection(maxCount: Int) async throws -> SpaceInspection {
-    try await read { try $0.inspection(maxCount: maxCount) }
-  }
-}
