@@ -76,9 +76,8 @@ enum SyncCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let verifiesRows = arguments[Option.verify]
     if verifiesRows, arguments[Option.watch] {
-      throw UsageError(
-        "--verify ends when all rows are compared, so it does not go with --watch",
-        command: specification)
+      throw arguments.error(
+        "--verify ends when all rows are compared, so it does not go with --watch")
     }
     MemoryArenas.useOne()
     let decision = arguments[Option.lostHistory]
