@@ -47,7 +47,6 @@ enum KeptEditOption {
       \(keyShape)
       The ROW of a version that is deleted is null.
       """)
-  static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
 
   private static func choice(_ text: String) -> KeptEdit.Choice? {
     switch text {
@@ -97,7 +96,7 @@ extension KeptEditsCommand {
     [
       KeptEditOption.take, KeptEditOption.same, KeptEditOption.retry, KeptEditOption.discard,
       KeptEditOption.json,
-      KeptEditOption.quiet,
+      Flag.quiet,
     ]
   }
 
@@ -128,7 +127,7 @@ extension KeptEditsCommand {
         case .discard: try await replica.discard(chosen)
         }
       let rest = try await replica.keptEdits(selection)
-      if !arguments[KeptEditOption.quiet] {
+      if !arguments[Flag.quiet] {
         let subject = word == "all" ? Quantity.count(count, noun) : "\(noun) \(word)"
         let done =
           count > 0
@@ -196,7 +195,7 @@ extension KeptEditsCommand {
       try OutputStream.printLine { $0.array(of: edits) { $0.write(to: &$1) } }
     } else {
       try OutputStream.printLines(open.flatMap(\.lines))
-      if !arguments[KeptEditOption.quiet] {
+      if !arguments[Flag.quiet] {
         let resolvedCount = edits.count - open.count
         let more = resolvedCount > 0 ? "; \(resolvedCount) resolved: --json shows them" : ""
         let noun = selection == .conflicts ? "open conflict" : noun

@@ -61,7 +61,7 @@ extension MergeCommand {
       guard !printsJSON || !arguments.has(Option.output) || output != nil else {
         throw arguments.error("--json goes to standard output, and --output names that too")
       }
-      isQuiet = arguments[Option.quiet]
+      isQuiet = arguments[Flag.quiet]
       guard conflictForm != .file || output != nil || path != nil else {
         throw arguments.error(
           "--conflicts file needs --output or --path, beside which the file is written")

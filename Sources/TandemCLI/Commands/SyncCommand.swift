@@ -45,7 +45,6 @@ enum SyncCommand: Command {
         adoptLocal those of this file. All that is overruled is
         kept as conflicts.
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -66,7 +65,7 @@ enum SyncCommand: Command {
       --watch, 0 also after Ctrl-C while the space cannot be reached.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Option.quiet],
+    options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Flag.quiet],
     examples: [
       "tandem sync notes.db", "tandem sync notes.db --watch --json",
       "tandem sync notes.db --verify",
@@ -83,7 +82,7 @@ enum SyncCommand: Command {
     let decision = arguments[Option.lostHistory]
     let output = SyncOutput(
       path: arguments.operands[0], printsJSON: arguments[Option.json],
-      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch])
+      isQuiet: arguments[Flag.quiet], watches: arguments[Option.watch])
     defer { output.progress.finish() }
     guard output.watches else {
       return try await synchronize(decision, verifyingRows: verifiesRows, output)
