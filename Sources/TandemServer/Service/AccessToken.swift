@@ -1,5 +1,5 @@
 package import TandemDigests
-internal import TandemRecords
+package import TandemRecords
 internal import TandemSpace
 package import TandemSync
 
@@ -136,6 +136,18 @@ package struct AccessToken: Hashable, Sendable {
   /// The time from which on the token is not accepted, by RFC 3339.
   package var expiryText: String? {
     expiry.map { TimeText.text(seconds: Int(min($0, 1e12))) }
+  }
+
+  /// Writes the fields of an object: the token without its hash, and its last use in seconds since 1970.
+  package func writeFields(to json: inout JSONWriter, used: Int?) {
+    json.field("id", id)
+    json.field("account", account)
+    json.field("access", access.rawValue)
+    json.field("spaces", scope.names)
+    json.field("create", creates.names)
+    json.field("expires", expiryText)
+    json.field("used", used.map { TimeText.text(seconds: $0) })
+    json.field("note", note)
   }
 
   /// True if a text can be the name of an account.
