@@ -1,5 +1,4 @@
 internal import TandemRecords
-internal import TandemSQLite
 package import TandemSync
 
 /// A space as its operators see it: who changed it when, and the keys of records in conflict. It has

@@ -64,7 +64,7 @@ struct PostgreSQLCommandTests: ShellSuite {
     }
   }
 
-  @Test("A space that is missing, a password, and two places are refused, and nothing is upgraded twice")
+  @Test("A missing space, a password and two places are refused, and nothing is upgraded twice")
   func refusals() async throws {
     let address = try TestCluster.shared.get().makeDatabase()
     try await shell("$tandem log --space notes --store '\(address)'", status: 1)
