@@ -15,7 +15,6 @@ enum PromoteCommand: Command {
     static let cacert = ValueOption<String>(
       "cacert", "FILE",
       help: "Trust the certificates in this PEM file, instead of the\nsystem's, to ask the leader.")
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -37,7 +36,7 @@ enum PromoteCommand: Command {
       Exit status: 0 success, 1 failure, also of a single space, 2 wrong usage.
       """,
     operands: [],
-    options: [Option.data, Option.space, Option.force, Option.cacert, Option.quiet],
+    options: [Option.data, Option.space, Option.force, Option.cacert, Flag.quiet],
     examples: ["tandem promote --data spaces"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -71,7 +70,7 @@ enum PromoteCommand: Command {
     var failureCount = 0
     var lines: [String] = []
     let names = try spaces.names()
-    let bar = ProgressBar("promoting", isQuiet: arguments[Option.quiet])
+    let bar = ProgressBar("promoting", isQuiet: arguments[Flag.quiet])
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
       do {
@@ -85,7 +84,7 @@ enum PromoteCommand: Command {
     }
     bar.finish()
     if leader != nil { try Following.endPromotion(of: data) }
-    if !arguments[Option.quiet] { try OutputStream.printLines(lines) }
+    if !arguments[Flag.quiet] { try OutputStream.printLines(lines) }
     return failureCount == 0 ? ExitStatus.success : failureStatus
   }
 

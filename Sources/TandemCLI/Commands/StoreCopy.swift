@@ -82,10 +82,7 @@ extension StoreCopy {
   private func copyToDatabase(
     _ name: String, _ progress: @escaping @Sendable (Int, Int) -> Void
   ) async throws -> Outcome {
-    guard directory.contains(name) else {
-      throw SpacePlace.missing(name, in: path, among: try directory.names())
-    }
-    let file = directory.file(of: name)
+    let file = try SpacePlace.directory(path, with: name).file(of: name)
     let position = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
     guard let position else { throw SpacePlace.missing(name, in: path, among: []) }
     let members = try directory.memberFile.members(of: name)
@@ -113,11 +110,7 @@ extension StoreCopy {
   private func copyToFile(
     _ name: String, _ progress: @escaping @Sendable (Int, Int) -> Void
   ) async throws -> Outcome {
-    guard let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
-    else {
-      throw SpacePlace.missing(
-        name, in: "the database", among: try await PostgreSQLSpaceStore.names(database))
-    }
+    let store = try await SpacePlace.store(name, in: database)
     guard SpaceName.isValid(name) else {
       throw FileError(
         path: name, action: "copied",

@@ -45,7 +45,6 @@ enum SyncCommand: Command {
         adoptLocal those of this file. All that is overruled is
         kept as conflicts.
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -66,7 +65,7 @@ enum SyncCommand: Command {
       --watch, 0 also after Ctrl-C while the space cannot be reached.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Option.quiet],
+    options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Flag.quiet],
     examples: [
       "tandem sync notes.db", "tandem sync notes.db --watch --json",
       "tandem sync notes.db --verify",
@@ -76,15 +75,14 @@ enum SyncCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let verifiesRows = arguments[Option.verify]
     if verifiesRows, arguments[Option.watch] {
-      throw UsageError(
-        "--verify ends when all rows are compared, so it does not go with --watch",
-        command: specification)
+      throw arguments.error(
+        "--verify ends when all rows are compared, so it does not go with --watch")
     }
     MemoryArenas.useOne()
     let decision = arguments[Option.lostHistory]
     let output = SyncOutput(
       path: arguments.operands[0], printsJSON: arguments[Option.json],
-      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch])
+      isQuiet: arguments[Flag.quiet], watches: arguments[Option.watch])
     defer { output.progress.finish() }
     guard output.watches else {
       return try await synchronize(decision, verifyingRows: verifiesRows, output)

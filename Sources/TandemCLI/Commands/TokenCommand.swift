@@ -356,18 +356,10 @@ extension TokenCommand {
   private static func print(
     _ token: AccessToken, used: Int? = nil, secret: String? = nil, _ arguments: ParsedArguments
   ) throws {
-    let useText = used.map { TimeText.text(seconds: $0) }
     if arguments[Option.json] {
       try OutputStream.printLine { json in
         json.object { json in
-          json.field("id", token.id)
-          json.field("account", token.account)
-          json.field("access", token.access.rawValue)
-          json.field("spaces", token.scope.names)
-          json.field("create", token.creates.names)
-          json.field("expires", token.expiryText)
-          json.field("used", useText)
-          json.field("note", token.note)
+          token.writeFields(to: &json, used: used)
           if let secret { json.field("token", secret) }
         }
       }
@@ -377,7 +369,8 @@ extension TokenCommand {
         "\(token.id) \(token.account) \(token.access.rawValue) \(token.scope.text)"
           + (token.creates == .noSpaces ? "" : " create=\(token.creates.text)")
           + (token.expiryText.map { " \(end)=\($0)" } ?? "")
-          + (useText.map { " used=\($0)" } ?? "") + (token.note.map { " # \($0)" } ?? "")
+          + (used.map { " used=\(TimeText.text(seconds: $0))" } ?? "")
+          + (token.note.map { " # \($0)" } ?? "")
       ])
     }
   }

@@ -87,7 +87,7 @@ enum WatchCommand: Command {
       showsInitial: arguments[Option.initial], isQuiet: arguments[Option.quiet],
       waits: arguments[Option.wait], limit: arguments[Option.once] ?? .max)
     if options.waits, arguments[Option.table] == nil, arguments[Option.query] == nil {
-      throw UsageError("--wait needs --table or --query", command: specification)
+      throw arguments.error("--wait needs --table or --query")
     }
     // Ctrl-C works from here on, because opening the file may wait for a lock.
     let summary = try await Stop.ending {
@@ -191,7 +191,7 @@ extension WatchCommand {
     let key = arguments[Option.key]
     guard let sql = arguments[Option.query] else {
       guard key == nil else {
-        throw UsageError("--key needs --query", command: specification)
+        throw arguments.error("--key needs --query")
       }
       return LiveQuery(table: try await table(arguments[Option.table], in: database))
     }
@@ -200,7 +200,7 @@ extension WatchCommand {
         key == nil
         ? "a query needs --key: the columns that identify a row"
         : "choose one of --table and --query"
-      throw UsageError(message, command: specification)
+      throw arguments.error(message)
     }
     return LiveQuery(SQL(text: sql), key: key)
   }

@@ -130,15 +130,8 @@ extension Inspector {
         // The newest ones are at the end.
         json.array(of: found.suffix(Self.maxTokenCount).reversed()) { token, json in
           json.object { json in
-            json.field("id", token.id)
-            json.field("account", token.account)
-            json.field("access", token.access.rawValue)
-            json.field("spaces", token.scope.names)
-            json.field("create", token.creates.names)
-            json.field("expires", token.expiryText)
+            token.writeFields(to: &json, used: uses[token.hash])
             json.field("isExpired", token.hasExpired(at: WallClock.seconds()))
-            json.field("used", uses[token.hash].map { TimeText.text(seconds: $0) })
-            json.field("note", token.note)
           }
         }
       }

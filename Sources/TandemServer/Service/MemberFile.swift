@@ -119,18 +119,9 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
   private static func members(
     of space: String, _ connection: DatabaseConnection
   ) throws -> [SpaceMember] {
-    try members(
-      connection.rows(
-        "SELECT account, role FROM member WHERE space = ? ORDER BY account", [.text(space)]))
-  }
-
-  private static func members(_ rows: [[FieldValue]]) -> [SpaceMember] {
-    rows.compactMap { row in
-      guard let account = row[0].textValue,
-        let role = row[1].textValue.flatMap({ SpaceRole(rawValue: $0) })
-      else { return nil }
-      return SpaceMember(account: account, role: role)
-    }
+    try connection.rows(
+      "SELECT account, role FROM member WHERE space = ? ORDER BY account", [.text(space)]
+    ).compactMap { SpaceMember($0) }
   }
 
   private static func replace(
@@ -226,7 +217,7 @@ extension MemberFile {
     guard try connection.row(name) != nil else { return [] }
     let rows = try connection.rows(
       "SELECT account, role FROM tandem_member ORDER BY account LIMIT \(SpaceMember.maxCount)")
-    return members(rows).filter { AccessToken.isAccount($0.account) }
+    return rows.compactMap { SpaceMember($0) }.filter { AccessToken.isAccount($0.account) }
   }
 
   /// Changes a file that nobody else uses, and leaves no log beside it.

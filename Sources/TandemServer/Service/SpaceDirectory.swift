@@ -65,16 +65,6 @@ package protocol ServedSpaces: Sendable {
 }
 
 extension ServedSpaces {
-  package func create(_ name: String, owner: String) async throws -> Bool {
-    throw SyncRequestError.unknownSpace(name)
-  }
-  package func rename(_ name: String, to newName: String) async throws -> Bool {
-    throw SyncRequestError.unknownSpace(name)
-  }
-  package func delete(_ name: String) async throws { throw SyncRequestError.unknownSpace(name) }
-  package var members: (any SpaceMemberships)? { nil }
-  package func successor(of name: String) async throws -> String? { nil }
-
   /// Runs `body` with a space that exists.
   package func with<Result: Sendable>(
     _ name: String, _ body: @Sendable (any SpaceStore) async throws -> Result
