@@ -1,14 +1,7 @@
 internal import Dispatch
 internal import Synchronization
+internal import SystemLibrary
 internal import TandemRecords
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// Notices the commits of all nodes.
 ///

@@ -1,14 +1,7 @@
+internal import SystemLibrary
 internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// A space in a SQLite file of its own. Several programs may use the file at the same time.
 ///

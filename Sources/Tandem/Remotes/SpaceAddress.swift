@@ -1,12 +1,5 @@
+internal import SystemLibrary
 internal import TandemHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The address of a space on a server, with the files that are needed to reach it.
 struct SpaceAddress: Hashable, Sendable {

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// A socket, closed when its last reference is released: never while another thread uses its number in a call.
 final class SocketDescriptor: Sendable {

@@ -1,12 +1,5 @@
+internal import SystemLibrary
 internal import TandemHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// An open directory. All names are looked up in the directory itself, wherever it has been moved,
 /// and symbolic links under them are never followed. A directory that is opened once is checked and

@@ -1,13 +1,6 @@
 internal import CMicroHTTP
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// An HTTP/1.1 server on libmicrohttpd, with one thread for all connections.
 ///

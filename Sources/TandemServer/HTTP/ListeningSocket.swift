@@ -1,12 +1,5 @@
 internal import CMicroHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// A TCP socket that listens. The ``HTTPServer`` that gets it closes it.
 public struct ListeningSocket: Sendable {

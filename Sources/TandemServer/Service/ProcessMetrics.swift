@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// The metrics of this process, by the names that all client libraries of Prometheus use. Those that a system does not
 /// tell are absent: only Linux tells all.

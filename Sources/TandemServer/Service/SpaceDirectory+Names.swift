@@ -1,13 +1,6 @@
+internal import SystemLibrary
 package import TandemSpace
 internal import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// Renaming and deletion. The name that a space had is kept (``TandemSpace/FormerSpace``), durably, before the file goes.
 extension SpaceDirectory {

@@ -1,15 +1,8 @@
+internal import SystemLibrary
 internal import TandemDigests
 internal import TandemSQLite
 package import TandemSpace
 package import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The spaces of a ``SyncService``.
 package protocol ServedSpaces: Sendable {

@@ -1,14 +1,7 @@
 internal import Synchronization
+internal import SystemLibrary
 package import TandemDigests
 internal import TandemRecords
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The file of the access tokens, which is read again whenever it changes.
 package final class TokenFile: ListedTokens {
