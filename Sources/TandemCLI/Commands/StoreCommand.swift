@@ -40,7 +40,8 @@ enum StoreCommand: Command {
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
-      .init(name: "ACTION", help: "copy, sql or upgrade.", offer: .words(["copy", "sql", "upgrade"])),
+      .init(
+        name: "ACTION", help: "copy, sql or upgrade.", offer: .words(["copy", "sql", "upgrade"])),
       .init(
         name: "[FROM TO [SPACE...]]",
         help: "The places, and the names of the spaces to copy; or the address to upgrade."),
@@ -122,19 +123,17 @@ enum StoreCommand: Command {
   ) throws {
     if case .failure(let error) = result { TandemCLI.report("\(name): \(error)") }
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          json.field("space", name)
-          switch result {
-          case .success(.copied(let copy)):
-            json.field("outcome", "copied")
-            json.field("revision", "\(copy.head)")
-            json.field("rows", copy.rowCount)
-          case .success(.copiedBefore): json.field("outcome", "copiedBefore")
-          case .failure(let error):
-            json.field("outcome", "failed")
-            json.field("error", "\(error)")
-          }
+      try OutputStream.printObject { json in
+        json.field("space", name)
+        switch result {
+        case .success(.copied(let copy)):
+          json.field("outcome", "copied")
+          json.field("revision", "\(copy.head)")
+          json.field("rows", copy.rowCount)
+        case .success(.copiedBefore): json.field("outcome", "copiedBefore")
+        case .failure(let error):
+          json.field("outcome", "failed")
+          json.field("error", "\(error)")
         }
       }
     } else if !arguments[Option.quiet], case .success(let outcome) = result {

@@ -358,18 +358,16 @@ extension TokenCommand {
   ) throws {
     let useText = used.map { TimeText.text(seconds: $0) }
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          json.field("id", token.id)
-          json.field("account", token.account)
-          json.field("access", token.access.rawValue)
-          json.field("spaces", token.scope.names)
-          json.field("create", token.creates.names)
-          json.field("expires", token.expiryText)
-          json.field("used", useText)
-          json.field("note", token.note)
-          if let secret { json.field("token", secret) }
-        }
+      try OutputStream.printObject { json in
+        json.field("id", token.id)
+        json.field("account", token.account)
+        json.field("access", token.access.rawValue)
+        json.field("spaces", token.scope.names)
+        json.field("create", token.creates.names)
+        json.field("expires", token.expiryText)
+        json.field("used", useText)
+        json.field("note", token.note)
+        if let secret { json.field("token", secret) }
       }
     } else {
       let end = token.hasExpired(at: WallClock.seconds()) ? "expired" : "expires"

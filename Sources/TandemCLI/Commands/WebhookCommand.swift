@@ -118,15 +118,13 @@ enum WebhookCommand: Command {
           + "\(Quantity.bytes(Double(letter.body.count)))  \(letter.reason)\(due)"
       ])
     }
-    try OutputStream.printLine { json in
-      json.object { json in
-        json.field("id", Int(letter.id))
-        json.field("space", letter.space)
-        json.field("time", Quantity.time(letter.time * 1_000))
-        json.field("reason", letter.reason)
-        json.field("due", letter.isDue)
-        json.field("body", String(decoding: letter.body, as: UTF8.self))
-      }
+    try OutputStream.printObject { json in
+      json.field("id", Int(letter.id))
+      json.field("space", letter.space)
+      json.field("time", Quantity.time(letter.time * 1_000))
+      json.field("reason", letter.reason)
+      json.field("due", letter.isDue)
+      json.field("body", String(decoding: letter.body, as: UTF8.self))
     }
   }
 }

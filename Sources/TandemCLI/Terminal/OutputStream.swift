@@ -59,6 +59,11 @@ final class OutputStream {
     try write(bytes, to: STDOUT_FILENO)
   }
 
+  /// Writes one JSON object, whose fields `body` writes, on a line of standard output.
+  static func printObject(_ body: (inout JSONWriter) -> Void) throws(OutputError) {
+    try printLine { $0.object(body) }
+  }
+
   /// Writes lines of text to standard output.
   static func printLines(_ lines: [String]) throws(OutputError) {
     let text = lines.map { $0.escapingControls() + "\n" }.joined()

@@ -79,6 +79,15 @@ package struct JSONWriter {
     body(&self)
   }
 
+  /// Writes the name of a field and an array with one object per element, whose fields `body` writes.
+  package mutating func objects<Element>(
+    _ name: String, of elements: some Sequence<Element>,
+    _ body: (Element, inout JSONWriter) -> Void
+  ) {
+    writeName(name)
+    array(of: elements) { element, json in json.object { body(element, &$0) } }
+  }
+
   /// Writes a value that is neither an array nor an object; `append` appends its text.
   @inline(__always)
   package mutating func scalar(_ append: (inout [UInt8]) -> Void) {
@@ -185,13 +194,9 @@ extension SetDifference: JSONWritable where Element: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.object { json in
       json.field("inserted", inserted)
-      json.field("updated") { json in
-        json.array(of: updated) { update, json in
-          json.object { json in
-            json.field("old", update.old)
-            json.field("new", update.new)
-          }
-        }
+      json.objects("updated", of: updated) { update, json in
+        json.field("old", update.old)
+        json.field("new", update.new)
       }
       json.field("deleted", deleted)
     }
