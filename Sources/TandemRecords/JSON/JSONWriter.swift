@@ -261,28 +261,6 @@ extension [UInt8] {
       append(contentsOf: String(byte & 0xF, radix: 16).utf8)
     }
   }
-
-  /// Appends bytes in Base64 with padding (RFC 4648, section 4).
-  package mutating func append(base64 blob: [UInt8]) {
-    for start in stride(from: 0, to: blob.count, by: 3) {
-      let group = blob[start..<Swift.min(start + 3, blob.count)]
-      let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-      for position in 0..<4 {
-        let sextet = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * position)) & 0x3F
-        append(position <= group.count ? base64Digit(sextet) : UInt8(ascii: "="))
-      }
-    }
-  }
-
-  private func base64Digit(_ value: UInt8) -> UInt8 {
-    switch value {
-    case 0..<26: return value + UInt8(ascii: "A")
-    case 26..<52: return value - 26 + UInt8(ascii: "a")
-    case 52..<62: return value - 52 + UInt8(ascii: "0")
-    case 62: return UInt8(ascii: "+")
-    default: return UInt8(ascii: "/")
-    }
-  }
 }
 
 extension String {

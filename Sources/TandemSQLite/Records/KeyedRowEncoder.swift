@@ -64,7 +64,8 @@ final class KeyedRowEncoder: Encoder {
     let outcome = Result { try value.encode(to: self) }
     guard !isKeyless else {
       throw DatabaseError(
-        code: .mismatch, message: "a record encodes itself by keys, one for each column", path: path)
+        code: .mismatch, message: "a record encodes itself by keys, one for each column",
+        path: path)
     }
     try outcome.get()
     for (key, part) in parts {
