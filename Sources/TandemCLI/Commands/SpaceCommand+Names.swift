@@ -153,17 +153,14 @@ extension SpaceCommand {
   ) async throws {
     _ = try SpaceDirectory(reading: data)
     let spaces = try SpaceDirectory(path: data)
-    let result: Result<Void, any Error>
-    do {
+    try await closing {
+      await spaces.close()
+    } after: {
       guard spaces.contains(name) else {
         throw SpacePlace.missing(name, in: data, among: try spaces.names())
       }
-      result = .success(try await body(spaces))
-    } catch {
-      result = .failure(error)
+      try await body(spaces)
     }
-    await spaces.close()
-    try result.get()
   }
 
   private static func withStore(

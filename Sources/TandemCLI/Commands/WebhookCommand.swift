@@ -104,10 +104,7 @@ enum WebhookCommand: Command {
         reason: "there is no such file: no server with --webhook has used the directory")
     }
     let file = try await WebhookFile(path: path, creates: false)
-    let result: Result<Int32, any Error>
-    do { result = .success(try await body(file)) } catch { result = .failure(error) }
-    await file.close()
-    return try result.get()
+    return try await closing(file.close) { try await body(file) }
   }
 
   private static func print(_ letter: DeadLetter, _ arguments: ParsedArguments) throws {
