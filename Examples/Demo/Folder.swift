@@ -49,14 +49,8 @@ struct Folder: Sendable {
 
   /// Removes a file, or a folder with everything in it.
   private static func remove(_ path: String) {
-    if let folder = opendir(path) {
-      while let entry = readdir(folder) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-          name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-        }
-        if name != ".", name != ".." { remove("\(path)/\(name)") }
-      }
-      closedir(folder)
+    if let names = directoryNames(path) {
+      for name in names { remove("\(path)/\(name)") }
       rmdir(path)
     } else {
       unlink(path)

@@ -38,17 +38,7 @@ final class OutputStream {
   }
 
   static func write(_ bytes: [UInt8], to descriptor: Int32) throws(OutputError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        systemWrite(descriptor, bytes.baseAddress! + written, bytes.count - written)
-      }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw OutputError(code: errno)
-      }
-      written += count
-    }
+    guard writeAll(bytes, to: descriptor) else { throw OutputError(code: errno) }
   }
 
   /// Writes one JSON value on a line of standard output.
@@ -115,9 +105,4 @@ struct OutputError: Error, CustomStringConvertible {
   var description: String {
     "cannot write output: \(String(cString: strerror(code)))\(consequence)"
   }
-}
-
-/// `write(2)`; the methods above hide its own name.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-  write(descriptor, bytes, count)
 }

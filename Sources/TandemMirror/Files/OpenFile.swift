@@ -23,13 +23,8 @@ final class OpenFile: Sendable {
 
   /// Writes all bytes.
   func write(_ bytes: [UInt8]) throws(TransportError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        systemWrite(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if count < 0, errno != EINTR { throw .cannotWrite("the file cannot be written", path) }
-      written += max(0, count)
+    guard writeAll(bytes, to: descriptor) else {
+      throw .cannotWrite("the file cannot be written", path)
     }
   }
 
@@ -58,7 +53,7 @@ final class OpenFile: Sendable {
 
   /// Returns once the contents are on disk.
   func synchronize() throws(TransportError) {
-    guard OpenFile.synchronize(descriptor) else {
+    guard synchronizeFile(descriptor) else {
       throw .cannotWrite("the file cannot be written to disk", path)
     }
   }
@@ -67,14 +62,6 @@ final class OpenFile: Sendable {
   fileprivate func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
   fileprivate func unlock() { flock(descriptor, LOCK_UN) }
-
-  /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, `F_FULLFSYNC`.
-  static func synchronize(_ descriptor: Int32) -> Bool {
-    #if canImport(Darwin)
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
-    #endif
-    return fsync(descriptor) == 0
-  }
 }
 
 /// The lock of a directory, held by one process for as long as this object exists.
@@ -98,11 +85,7 @@ final class FileLock: Sendable {
   deinit { file.unlock() }
 }
 
-/// `write(2)` and `read(2)`, under names that the methods above do not hide.
-private func systemWrite(
-  _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
-) -> Int { write(descriptor, bytes, count) }
-
+/// `read(2)`, under a name that the methods above do not hide.
 private func systemRead(
   _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int
 ) -> Int { read(descriptor, bytes, count) }

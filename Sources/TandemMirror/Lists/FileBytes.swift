@@ -93,23 +93,12 @@ enum FileBytes {
   }
 }
 
-/// The size of a file and the time of its last change, by which a change is noticed while the file is read.
-private struct FileVersion: Equatable {
-  let byteCount: Int
-  private let seconds: Int
-  private let nanoseconds: Int
-
-  /// `nil` if it is no regular file, such as a pipe.
-  init?(_ descriptor: Int32) {
+extension FileVersion {
+  /// The version of an open file; `nil` if it is no regular file, such as a pipe.
+  fileprivate init?(_ descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    byteCount = Int(status.st_size)
-    #if canImport(Darwin)
-      let time = status.st_mtimespec
-    #else
-      let time = status.st_mtim
-    #endif
-    (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec)
+    self.init(status)
   }
 }
 

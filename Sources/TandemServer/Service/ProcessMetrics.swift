@@ -68,14 +68,8 @@ struct ProcessMetrics {
   }
 
   private static var openFileCount: Int? {
-    guard let directory = opendir("/proc/self/fd") else { return nil }
-    defer { closedir(directory) }
-    var count = 0
-    while let entry = readdir(directory) {
-      if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
-    }
     // Without the directory itself.
-    return count - 1
+    directoryNames("/proc/self/fd").map { $0.count - 1 }
   }
 
   private static func text(ofFile path: String) -> String {

@@ -61,11 +61,3 @@ extension SpaceDirectory {
 
 /// `rename(2)`; the method above hides its own name.
 private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
-
-/// Returns true once the names in a directory are on disk. A file system that cannot synchronize one is no error.
-func synchronizeDirectory(_ path: String) -> Bool {
-  let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-  guard descriptor >= 0 else { return false }
-  defer { close(descriptor) }
-  return fsync(descriptor) == 0 || errno == EINVAL
-}
