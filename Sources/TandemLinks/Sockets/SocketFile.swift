@@ -32,7 +32,7 @@ struct SocketFile: Sendable {
       guard bind(descriptor.number, name, count) == 0 else { return false }
       // No peer can connect before the socket listens.
       return chmod(path, 0o600) == 0
-        && systemListen(descriptor.number, SocketListener.maxWaitingConnectionCount) == 0
+        && SystemLibrary.listen(descriptor.number, SocketListener.maxWaitingConnectionCount) == 0
     }
     return (descriptor, SocketFile(at: path))
   }
@@ -108,6 +108,3 @@ private struct SocketLock {
     close(number)
   }
 }
-
-// With a name that no member of the types above has.
-private func systemListen(_ number: CInt, _ count: CInt) -> CInt { listen(number, count) }

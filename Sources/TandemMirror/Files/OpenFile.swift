@@ -35,7 +35,7 @@ final class OpenFile: Sendable {
     }
     while true {
       let count = withUnsafeTemporaryAllocation(byteCount: Self.chunkByteCount, alignment: 1) {
-        let count = systemRead(descriptor, $0.baseAddress, $0.count)
+        let count = read(descriptor, $0.baseAddress, $0.count)
         if count > 0 { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         return count
       }
@@ -84,8 +84,3 @@ final class FileLock: Sendable {
 
   deinit { file.unlock() }
 }
-
-/// `read(2)`, under a name that the methods above do not hide.
-private func systemRead(
-  _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int
-) -> Int { read(descriptor, bytes, count) }

@@ -42,7 +42,7 @@ enum FileBytes {
     defer { chunk.deallocate() }
     var byteCount = 0
     while true {
-      let count = systemRead(descriptor, chunk.baseAddress, chunk.count)
+      let count = read(descriptor, chunk.baseAddress, chunk.count)
       if count == 0 { return try requireVersion() }
       guard count > 0 else {
         if errno == EINTR { continue }
@@ -100,10 +100,4 @@ extension FileVersion {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     self.init(status)
   }
-}
-
-/// `read(2)`, under a name that ``FileBytes`` does not hide.
-private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int
-{
-  read(descriptor, bytes, count)
 }

@@ -20,7 +20,7 @@ extension SpaceDirectory {
       }
       try note(.renamed(newName), of: name)
       try memberFile.rename(name, to: newName) {
-        guard systemRename(file(of: name), file(of: newName)) == 0 else {
+        guard SystemLibrary.rename(file(of: name), file(of: newName)) == 0 else {
           throw failure("rename", file(of: name))
         }
         unlink(formerPath(of: newName))
@@ -58,6 +58,3 @@ extension SpaceDirectory {
     ServerError(.directory, "cannot \(action) \(path): \(systemReason())")
   }
 }
-
-/// `rename(2)`; the method above hides its own name.
-private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
