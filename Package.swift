@@ -145,8 +145,7 @@ let package = Package(
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),
-    tests(
-      "TandemRecordsTests", ["TandemRecords", "TandemDifferences", "TestRandom", "SystemLibrary"]),
+    tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences", "TestRandom"]),
     tests("TandemSyncTests", ["TandemSync", "TandemRecords", "TandemDifferences", "TestRandom"]),
     tests(
       "TandemSQLiteTests",

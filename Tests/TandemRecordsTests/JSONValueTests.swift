@@ -1,7 +1,14 @@
-import SystemLibrary
 import Testing
 
 @testable import TandemRecords
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 struct JSONValueTests {
   private struct Sample: Codable, Equatable {
