@@ -1,12 +1,5 @@
+internal import SystemLibrary
 internal import TandemRecords
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// A statement with its parameters.
 struct PostgreSQLQuery {

@@ -91,14 +91,10 @@ package final class PostgreSQLDatabase: Sendable {
   package static func upgrade(address: String) async throws -> (from: Int64, to: Int64) {
     let database = PostgreSQLDatabase(
       address: address, hintAddress: nil, maxConnectionCount: 1, log: { _ in })
-    let result: Result<Int64, any Error>
-    do {
-      result = .success(try await database.run { try PostgreSQLSchema.upgrade($0) })
-    } catch {
-      result = .failure(error)
+    let former = try await closing(database.close) {
+      try await database.run { try PostgreSQLSchema.upgrade($0) }
     }
-    await database.close()
-    return (try result.get(), PostgreSQLSchema.format)
+    return (former, PostgreSQLSchema.format)
   }
 
   /// Throws if a pooler allows single statements only.

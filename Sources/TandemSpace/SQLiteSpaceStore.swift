@@ -1,14 +1,7 @@
+internal import SystemLibrary
 internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// A space in a SQLite file of its own. Several programs may use the file at the same time.
 ///
@@ -66,19 +59,13 @@ extension SQLiteSpaceStore {
   ) async throws -> Value {
     let database = try await Database.open(
       path: path, configuration: DatabaseConfiguration(access: .readOnly, maxReaderCount: 1))
-    let result: Result<Value, any Error>
-    do {
-      result = .success(
-        try await database.read { transaction in
-          let space = SpaceTables(transaction.connection)
-          try space.check()
-          return try body(space)
-        })
-    } catch {
-      result = .failure(error)
+    return try await closing(database.close) {
+      try await database.read { transaction in
+        let space = SpaceTables(transaction.connection)
+        try space.check()
+        return try body(space)
+      }
     }
-    await database.close()
-    return try result.get()
   }
 
   /// Runs `body` in a transaction of the space in a file.
@@ -86,10 +73,7 @@ extension SQLiteSpaceStore {
     path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let store = try await open(path: path, creates: false)
-    let result: Result<Value, any Error>
-    do { result = .success(try await store.write(body)) } catch { result = .failure(error) }
-    await store.close()
-    return try result.get()
+    return try await closing(store.close) { try await store.write(body) }
   }
 
   @discardableResult

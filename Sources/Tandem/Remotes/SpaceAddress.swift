@@ -1,13 +1,6 @@
+internal import SystemLibrary
 internal import TandemHTTP
 internal import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The address of a space on a server, with the files that are needed to reach it.
 struct SpaceAddress: Hashable, Sendable {

@@ -67,14 +67,12 @@ enum BackupCommand: Command {
       arguments[Option.check]
       ? try await check(out, arguments) : try await backUp(to: out, arguments)
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          json.field("backup", result.path)
-          json.field("spaces", result.spaceCount)
-          json.field("unchanged", result.unchangedCount)
-          json.field("failed", result.failed)
-          json.field("removed", result.removed)
-        }
+      try OutputStream.printObject { json in
+        json.field("backup", result.path)
+        json.field("spaces", result.spaceCount)
+        json.field("unchanged", result.unchangedCount)
+        json.field("failed", result.failed)
+        json.field("removed", result.removed)
       }
     } else if !arguments[Flag.quiet] {
       let unchanged = result.unchangedCount > 0 ? ", \(result.unchangedCount) unchanged" : ""

@@ -107,11 +107,9 @@ enum MemberCommand: Command {
   private static func print(_ members: [SpaceMember], _ arguments: ParsedArguments) throws {
     for member in members {
       if arguments[Option.json] {
-        try OutputStream.printLine { json in
-          json.object { json in
-            json.field("account", member.account)
-            json.field("role", member.role.rawValue)
-          }
+        try OutputStream.printObject { json in
+          json.field("account", member.account)
+          json.field("role", member.role.rawValue)
         }
       } else {
         try OutputStream.printLines(["\(member.account) \(member.role.rawValue)"])

@@ -124,22 +124,14 @@ enum RekeyCommand: Command {
 extension KeyChange {
   fileprivate func write(to json: inout JSONWriter, isDryRun: Bool) {
     json.object { json in
-      json.field("tables") { json in
-        json.array(of: tables) { table, json in
-          json.object { json in
-            json.field("table", table.name)
-            json.field("key", table.key)
-          }
-        }
+      json.objects("tables", of: tables) { table, json in
+        json.field("table", table.name)
+        json.field("key", table.key)
       }
-      json.field("references") { json in
-        json.array(of: references) { reference, json in
-          json.object { json in
-            json.field("table", reference.table)
-            json.field("column", reference.column)
-            json.field("parent", reference.parent)
-          }
-        }
+      json.objects("references", of: references) { reference, json in
+        json.field("table", reference.table)
+        json.field("column", reference.column)
+        json.field("parent", reference.parent)
       }
       json.field("notes", notes)
       if isDryRun { json.field("statements", statements) }

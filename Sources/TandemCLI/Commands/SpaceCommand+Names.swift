@@ -135,10 +135,11 @@ extension SpaceCommand {
   ) async throws {
     _ = try SpacePlace.directory(data, with: name)
     let spaces = try SpaceDirectory(path: data)
-    let result: Result<Void, any Error>
-    do { result = .success(try await body(spaces)) } catch { result = .failure(error) }
-    await spaces.close()
-    try result.get()
+    try await closing {
+      await spaces.close()
+    } after: {
+      try await body(spaces)
+    }
   }
 
   private static func withStore(

@@ -84,10 +84,7 @@ struct SpacePlace {
     let database = try await PostgreSQLDatabase.open(address: address, creates: false) {
       TandemCLI.report($0)
     }
-    let result: Result<Value, any Error>
-    do { result = .success(try await body(database)) } catch { result = .failure(error) }
-    await database.close()
-    return try result.get()
+    return try await closing(database.close) { try await body(database) }
   }
 
   /// A directory that has a space.

@@ -122,19 +122,17 @@ enum StoreCommand: Command {
   ) throws {
     if case .failure(let error) = result { TandemCLI.report("\(name): \(error)") }
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          json.field("space", name)
-          switch result {
-          case .success(.copied(let copy)):
-            json.field("outcome", "copied")
-            json.field("revision", "\(copy.head)")
-            json.field("rows", copy.rowCount)
-          case .success(.copiedBefore): json.field("outcome", "copiedBefore")
-          case .failure(let error):
-            json.field("outcome", "failed")
-            json.field("error", "\(error)")
-          }
+      try OutputStream.printObject { json in
+        json.field("space", name)
+        switch result {
+        case .success(.copied(let copy)):
+          json.field("outcome", "copied")
+          json.field("revision", "\(copy.head)")
+          json.field("rows", copy.rowCount)
+        case .success(.copiedBefore): json.field("outcome", "copiedBefore")
+        case .failure(let error):
+          json.field("outcome", "failed")
+          json.field("error", "\(error)")
         }
       }
     } else if !arguments[Flag.quiet], case .success(let outcome) = result {

@@ -35,20 +35,16 @@ struct StoreCopy {
     let (path, address) = isToDatabase ? (source, target) : (target, source)
     if isToDatabase { _ = try SpaceDirectory(reading: path) }
     let directory = try SpaceDirectory(path: path)
-    let result: Result<Value, any Error>
-    do {
-      result = .success(
-        try await SpacePlace.withDatabase(address) { database in
-          try await body(
-            StoreCopy(
-              directory: directory, path: path, database: database, isToDatabase: isToDatabase,
-              target: target))
-        })
-    } catch {
-      result = .failure(error)
+    return try await closing {
+      await directory.close()
+    } after: {
+      try await SpacePlace.withDatabase(address) { database in
+        try await body(
+          StoreCopy(
+            directory: directory, path: path, database: database, isToDatabase: isToDatabase,
+            target: target))
+      }
     }
-    await directory.close()
-    return try result.get()
   }
 
   private static func isAddress(_ text: String) -> Bool {

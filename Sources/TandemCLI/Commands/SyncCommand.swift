@@ -305,7 +305,7 @@ final class SyncOutput: Sendable {
 
   private func printLine(_ body: (inout JSONWriter) -> Void) {
     do {
-      try OutputStream.printLine { $0.object(body) }
+      try OutputStream.printObject(body)
     } catch {
       // Nobody would learn anything more. A synchronization may be stopped at any moment.
       TandemCLI.report("\(error)")
@@ -316,12 +316,10 @@ final class SyncOutput: Sendable {
   /// Writes the event of a file that cannot be synchronized.
   func noteBlock(_ reason: String) {
     guard printsJSON else { return }
-    try? OutputStream.printLine { json in
-      json.object { json in
-        json.field("event", "status")
-        json.field("status", "blocked")
-        json.field("reason", LibraryNames.replaced(in: reason))
-      }
+    try? OutputStream.printObject { json in
+      json.field("event", "status")
+      json.field("status", "blocked")
+      json.field("reason", LibraryNames.replaced(in: reason))
     }
   }
 
@@ -360,16 +358,14 @@ final class SyncOutput: Sendable {
   }
 
   func writeEnd(pushed: Int, pulled: Int, _ status: ReplicaStatus) throws {
-    try OutputStream.printLine { json in
-      json.object { json in
-        json.field("event", "end")
-        json.field("revision", status.revision?.shortText)
-        json.field("pushed", pushed)
-        json.field("pulled", pulled)
-        json.field("conflicts", status.conflictCount)
-        json.field("rejected", status.rejectedCount)
-        json.field("pending", status.pendingCount)
-      }
+    try OutputStream.printObject { json in
+      json.field("event", "end")
+      json.field("revision", status.revision?.shortText)
+      json.field("pushed", pushed)
+      json.field("pulled", pulled)
+      json.field("conflicts", status.conflictCount)
+      json.field("rejected", status.rejectedCount)
+      json.field("pending", status.pendingCount)
     }
   }
 

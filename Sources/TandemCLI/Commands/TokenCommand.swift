@@ -162,19 +162,15 @@ enum TokenCommand: Command {
     let issue = try action == .create ? new(arguments) : nil
     let end = try arguments[Option.expires].map { try $0.time(arguments) }
     let place = try await place(arguments)
-    do {
+    return try await closing(place.end) {
       switch action {
       case .create: if let issue { try await create(issue, in: place, arguments) }
       case .rotate: try await rotate(until: end, in: place, arguments)
       case .revoke: try await revoke(in: place, arguments)
       case .list: try await list(place, arguments)
       }
-    } catch {
-      await place.end()
-      throw error
+      return 0
     }
-    await place.end()
-    return 0
   }
 
   private static func place(_ arguments: ParsedArguments) async throws -> any TokenPlace {
@@ -357,11 +353,9 @@ extension TokenCommand {
     _ token: AccessToken, used: Int? = nil, secret: String? = nil, _ arguments: ParsedArguments
   ) throws {
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          token.writeFields(to: &json, used: used)
-          if let secret { json.field("token", secret) }
-        }
+      try OutputStream.printObject { json in
+        token.writeFields(to: &json, used: used)
+        if let secret { json.field("token", secret) }
       }
     } else {
       let end = token.hasExpired(at: WallClock.seconds()) ? "expired" : "expires"

@@ -136,8 +136,9 @@ enum WatchCommand: Command {
     let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
     let database = try await Database.open(
       path: arguments.operands[0], configuration: configuration)
-    do {
-      let query = try await query(arguments, in: database)
+    // Otherwise the write-ahead log and its index would remain beside the file.
+    try await closing(database.close) {
+      let query = try await Self.query(arguments, in: database)
       let mode = try await database.read {
         try $0.fetchValue("PRAGMA journal_mode", as: String.self)
       }
@@ -145,11 +146,6 @@ enum WatchCommand: Command {
         database: database, query: query, explanation: try await query.explanation(in: database),
         journalMode: mode, options: options)
       try await watch.run(output, &shown)
-      await database.close()
-    } catch {
-      // Otherwise the write-ahead log and its index would remain beside the file.
-      await database.close()
-      throw error
     }
   }
 }

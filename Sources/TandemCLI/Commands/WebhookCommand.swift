@@ -96,10 +96,7 @@ enum WebhookCommand: Command {
           reason: "there is no such file: no server with --webhook has used the directory")
       }
       let file = try await WebhookFile(path: path, creates: false)
-      let result: Result<Int32, any Error>
-      do { result = .success(try await body(file)) } catch { result = .failure(error) }
-      await file.close()
-      return try result.get()
+      return try await closing(file.close) { try await body(file) }
     case .database(let address):
       return try await SpacePlace.withDatabase(address) { database in
         try await body(try await PostgreSQLWebhooks(database, creates: false))
@@ -115,15 +112,13 @@ enum WebhookCommand: Command {
           + "\(Quantity.bytes(Double(letter.body.count)))  \(letter.reason)\(due)"
       ])
     }
-    try OutputStream.printLine { json in
-      json.object { json in
-        json.field("id", Int(letter.id))
-        json.field("space", letter.space)
-        json.field("time", Quantity.time(letter.time * 1_000))
-        json.field("reason", letter.reason)
-        json.field("due", letter.isDue)
-        json.field("body", String(decoding: letter.body, as: UTF8.self))
-      }
+    try OutputStream.printObject { json in
+      json.field("id", Int(letter.id))
+      json.field("space", letter.space)
+      json.field("time", Quantity.time(letter.time * 1_000))
+      json.field("reason", letter.reason)
+      json.field("due", letter.isDue)
+      json.field("body", String(decoding: letter.body, as: UTF8.self))
     }
   }
 }

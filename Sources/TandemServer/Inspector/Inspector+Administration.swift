@@ -126,14 +126,10 @@ extension Inspector {
     }
     return Self.text { json in
       json.field("count", found.count)
-      json.field("tokens") { json in
-        // The newest ones are at the end.
-        json.array(of: found.suffix(Self.maxTokenCount).reversed()) { token, json in
-          json.object { json in
-            token.writeFields(to: &json, used: uses[token.hash])
-            json.field("isExpired", token.hasExpired(at: WallClock.seconds()))
-          }
-        }
+      // The newest ones are at the end.
+      json.objects("tokens", of: found.suffix(Self.maxTokenCount).reversed()) { token, json in
+        token.writeFields(to: &json, used: uses[token.hash])
+        json.field("isExpired", token.hasExpired(at: WallClock.seconds()))
       }
     }
   }

@@ -1,13 +1,6 @@
 internal import Synchronization
+internal import SystemLibrary
 internal import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// A directory that has copies of the spaces of another server, the leader, and how far behind these are.
 ///

@@ -1,16 +1,9 @@
 internal import Synchronization
+internal import SystemLibrary
 internal import TandemRecords
 internal import TandemSQLite
 package import TandemSpace
 internal import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The members of the spaces in a directory, in the SQLite file `members.sqlite` beside them. Other programs may change
 /// it at any time. It is made when the first space gets a member. It has no write-ahead log, so that a copy of it is

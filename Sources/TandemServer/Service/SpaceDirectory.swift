@@ -1,15 +1,8 @@
+internal import SystemLibrary
 internal import TandemDigests
 internal import TandemSQLite
 package import TandemSpace
 package import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The spaces of a ``SyncService``.
 package protocol ServedSpaces: Sendable {
@@ -188,18 +181,10 @@ package actor SpaceDirectory: ServedSpaces {
   }
 
   private nonisolated func entries(withSuffix suffix: String) throws(ServerError) -> [String] {
-    guard let directory = opendir(path) else {
+    guard let names = directoryNames(path) else {
       throw ServerError(.directory, "cannot read the directory \(path): \(systemReason())")
     }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let file = withUnsafePointer(to: &entry.pointee.d_name) { name in
-        name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-      }
-      if file.hasSuffix(suffix) { names.append(String(file.dropLast(suffix.count))) }
-    }
-    return names
+    return names.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
   }
 
   /// The sizes and times of the files. A commit of another program within the time unit of the system's clock, about
@@ -211,7 +196,7 @@ package actor SpaceDirectory: ServedSpaces {
       marks[name] = paths.map { path in
         var status = stat()
         guard stat(path, &status) == 0 else { return "-" }
-        return "\(status.st_ino) \(status.st_size) \(status.modificationTime)"
+        return "\(status.st_ino) \(status.st_size) \(status.modificationSeconds)"
       }.joined(separator: ", ")
     }
     return marks
@@ -257,7 +242,7 @@ package actor SpaceDirectory: ServedSpaces {
         var status = stat()
         // Opening a space makes an empty log, and closing it removes that.
         guard stat(file(of: name) + suffix, &status) == 0, status.st_size > 0 else { continue }
-        let time = status.modificationTime
+        let time = status.modificationSeconds
         tag += "\(status.st_ino).\(status.st_size).\(time)"
         if abs(now - time) < Self.settlingTime { tag += "@\(now)" }
         tag += "/"
@@ -479,13 +464,8 @@ package actor SpaceDirectory: ServedSpaces {
 
 extension stat {
   /// The time of the last change, in seconds since 1970.
-  fileprivate var modificationTime: Double {
-    #if canImport(Darwin)
-      let time = st_mtimespec
-    #else
-      let time = st_mtim
-    #endif
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  fileprivate var modificationSeconds: Double {
+    Double(modificationTime.tv_sec) + Double(modificationTime.tv_nsec) / 1e9
   }
 }
 
