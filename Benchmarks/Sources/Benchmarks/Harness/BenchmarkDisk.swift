@@ -16,6 +16,16 @@ enum BenchmarkDisk: CaseIterable {
     }
   }
 
+  /// The goal of commits. A flush that takes time is what they share; on a fast disk, what is left without it counts.
+  func goal(
+    atLeast factor: Double, timesFasterThan floor: String, orWithinMilliseconds time: Double
+  ) -> Benchmark.Goal {
+    switch self {
+    case .own: Benchmark.goal(withinMilliseconds: time)
+    case .slow: Benchmark.goal(atLeast: factor, timesFasterThan: floor)
+    }
+  }
+
   /// Calls `body`, which uses the disk, or starts a program that does (`slow_disk.c`).
   func use<Value>(_ body: () throws -> Value) throws -> Value {
     guard self == .slow else { return try body() }
