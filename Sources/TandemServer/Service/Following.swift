@@ -1,14 +1,6 @@
 internal import Synchronization
 internal import TandemSync
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
-
 /// A directory that has copies of the spaces of another server, the leader, and how far behind these are.
 ///
 /// The symbolic link `leader` in the directory has the leader's address. While it is there, requests of replicas are
@@ -81,58 +73,36 @@ package final class Following: Sendable {
 // MARK: - The links of a directory
 
 extension Following {
-  private static func leaderPath(_ directory: String) -> String { "\(directory)/leader" }
-  private static func promotedPath(_ directory: String) -> String { "\(directory)/promoted" }
+  private static func leaderLink(_ directory: String) -> DurableLink {
+    DurableLink("leader", in: directory)
+  }
+
+  private static func promotedLink(_ directory: String) -> DurableLink {
+    DurableLink("promoted", in: directory)
+  }
 
   /// The address of the leader that a directory follows; `nil` if it follows none.
-  package static func leader(of directory: String) -> String? {
-    link(leaderPath(directory))
-  }
+  package static func leader(of directory: String) -> String? { leaderLink(directory).text }
 
   /// True if the promotion of a directory was begun.
   package static func isPromoted(_ directory: String) -> Bool {
-    link(promotedPath(directory)) != nil
+    promotedLink(directory).text != nil
   }
 
-  private static func link(_ path: String) -> String? {
-    var text = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(path, &text, text.count)
-    guard count > 0 else { return nil }
-    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  /// Makes a directory one that follows a leader, durably.
+  /// Makes a directory one that follows a leader, durably. It follows the former leader until then.
   package static func begin(_ directory: String, leader: String) throws(ServerError) {
     guard Self.leader(of: directory) != leader else { return }
-    unlink(leaderPath(directory))
-    try make(leaderPath(directory), leader, in: directory)
+    try leaderLink(directory).write(leader)
   }
 
   /// Notes, durably, that a directory is promoted: its server stops following.
   package static func beginPromotion(of directory: String, leader: String) throws(ServerError) {
     guard !isPromoted(directory) else { return }
-    try make(promotedPath(directory), leader, in: directory)
+    try promotedLink(directory).write(leader)
   }
 
   /// Ends the promotion of a directory: its server takes commits.
   package static func endPromotion(of directory: String) throws(ServerError) {
-    guard unlink(leaderPath(directory)) == 0 else {
-      throw ServerError(
-        .directory, "cannot remove \(leaderPath(directory)): \(systemReason())")
-    }
-    guard synchronizeDirectory(directory) else {
-      throw ServerError(.directory, "cannot write into \(directory): \(systemReason())")
-    }
-  }
-
-  private static func make(
-    _ path: String, _ text: String, in directory: String
-  ) throws(ServerError) {
-    guard symlink(text, path) == 0 else {
-      throw ServerError(.directory, "cannot make \(path): \(systemReason())")
-    }
-    guard synchronizeDirectory(directory) else {
-      throw ServerError(.directory, "cannot write into \(directory): \(systemReason())")
-    }
+    try leaderLink(directory).remove()
   }
 }

@@ -31,7 +31,7 @@ extension SpaceDirectory {
           throw failure("rename", file(of: name))
         }
         unlink(formerPath(of: newName))
-        try synchronize()
+        try DurableLink.synchronize(path)
       }
       return true
     }
@@ -45,20 +45,12 @@ extension SpaceDirectory {
         let path = file(of: name) + suffix
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete", path) }
       }
-      try synchronize()
+      try DurableLink.synchronize(path)
     }
   }
 
   package nonisolated func note(_ former: FormerSpace, of name: String) throws {
-    let path = formerPath(of: name)
-    unlink(path)
-    guard symlink(former.text, path) == 0 else { throw failure("write", path) }
-    try synchronize()
-  }
-
-  /// Returns once the names in the directory are on disk.
-  private nonisolated func synchronize() throws(ServerError) {
-    guard synchronizeDirectory(path) else { throw failure("synchronize", path) }
+    try formerLink(of: name).write(former.text)
   }
 
   private nonisolated func failure(_ action: String, _ path: String) -> ServerError {
