@@ -11,7 +11,11 @@ enum PromoteCommand: Command {
       "space", "NAME", isRepeatable: true,
       help: "Promote this space too, although the leader had it no\nmore. Repeatable.")
     static let force = Flag(
-      "force", help: "Promote although the leader still answers.")
+      "force",
+      help: """
+        Promote although the leader answers, or could not be
+        asked. Make sure that it is stopped, and stays so.
+        """)
     static let cacert = ValueOption<String>(
       "cacert", "FILE",
       help: "Trust the certificates in this PEM file, instead of the\nsystem's, to ask the leader.")
@@ -25,7 +29,8 @@ enum PromoteCommand: Command {
       Makes the copies of tandem serve --follow spaces that take commits, with the history of the leader.
       The server may be running, and serves them at once; --follow may stay in its configuration, but has no
       effect any more. The leader must not come back: each of two servers would take commits. So this
-      command asks it first, and refuses if it answers.
+      command asks it first, and refuses unless nobody listens at its address. A leader whose machine is
+      off or cut off does not answer at all: make sure that it is off, and write --force.
 
       All records are read and checked. Replicas whose commits have reached the follower go on as usual.
       The others notice that the space lacks their commits, and stop; tandem sync DB --lost-history union
@@ -55,15 +60,7 @@ enum PromoteCommand: Command {
     }
     if let leader {
       if !arguments[Option.force], !Following.isPromoted(data) {
-        let server = try FollowedServer(
-          leader, token: nil, certificateAuthorityFile: arguments[Option.cacert])
-        guard await !server.isServing() else {
-          throw FileError(
-            path: data, action: "promoted",
-            reason:
-              "the leader answers at \(leader), and its replicas would go on there: stop it first, "
-              + "or write --force")
-        }
+        try await checkIsStopped(leader, data, arguments)
       }
       // From here on, the server that follows writes no copy.
       try Following.beginPromotion(of: data, leader: leader)
@@ -87,6 +84,27 @@ enum PromoteCommand: Command {
     if leader != nil { try Following.endPromotion(of: data) }
     if !arguments[Option.quiet] { try OutputStream.printLines(lines) }
     return failureCount == 0 ? ExitStatus.success : failureStatus
+  }
+
+  /// Throws unless it is certain that the leader takes no commits.
+  private static func checkIsStopped(
+    _ leader: String, _ data: String, _ arguments: ParsedArguments
+  ) async throws {
+    let server = try FollowedServer(
+      leader, token: nil, certificateAuthorityFile: arguments[Option.cacert])
+    let reason: String
+    switch await server.standing() {
+    case .stopped: return
+    case .serving:
+      reason =
+        "the leader answers at \(leader), and its replicas would go on there: stop it first, "
+        + "or write --\(Option.force.name)"
+    case .unknown(let fault):
+      reason =
+        "the leader may still take commits, and could not be asked: \(fault). Make sure that it is "
+        + "stopped, and write --\(Option.force.name)"
+    }
+    throw FileError(path: data, action: "promoted", reason: reason)
   }
 
   /// Promotes a space; returns what came of it, or `nil` if it is no copy, as after a run that was interrupted.
