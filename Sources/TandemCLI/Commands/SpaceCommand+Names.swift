@@ -60,6 +60,7 @@ extension SpaceCommand {
     try await withNewFile(path) { hidden in
       switch place {
       case .files(let data):
+        try SpacePlace.checkHasNoCopies(data)
         let spaces = try SpaceDirectory(reading: data)
         guard spaces.contains(name) else {
           throw SpacePlace.missing(name, in: data, among: try spaces.names())

@@ -80,11 +80,22 @@ struct SpacePlace {
       }
       return name
     }
+    try checkHasNoCopies(directory)
     let spaces = try SpaceDirectory(reading: directory)
     guard spaces.contains(name) else {
       throw missing(name, in: directory, among: try spaces.names())
     }
     return spaces.file(of: name)
+  }
+
+  /// Throws if the spaces of a directory are copies of those of another server.
+  static func checkHasNoCopies(_ directory: String) throws {
+    guard let leader = Following.leader(of: directory) else { return }
+    throw FileError(
+      path: directory, action: "used",
+      reason:
+        "its spaces are copies of those of \(leader): work there, or make them spaces of this server "
+        + "by tandem promote")
   }
 
   static func missing(_ name: String, in place: String, among names: [String]) -> FileError {
