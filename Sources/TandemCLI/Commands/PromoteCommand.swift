@@ -35,7 +35,8 @@ enum PromoteCommand: Command {
       All records are read and checked. Replicas whose commits have reached the follower go on as usual.
       The others notice that the space lacks their commits, and stop; tandem sync DB --lost-history union
       keeps the records of both sides. A space that the leader had no more is not promoted, but kept as
-      DIR/NAME.kept-VERSION; tandem space import brings it back.
+      DIR/NAME.kept-VERSION; tandem space import brings it back. A space whose copy was not complete is
+      not served, and no replica makes an empty one of its name: import it from the disk of the leader.
 
       If the command was interrupted, run it again.
 
@@ -72,6 +73,12 @@ enum PromoteCommand: Command {
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
       do {
+        // Later, the server may be making a space of this name.
+        if leader != nil, try await isEmpty(spaces.file(of: name)) {
+          if spaces.former(name) == nil { try spaces.noteIncomplete([name]) }
+          try removeFiles(of: name, in: spaces, data)
+          continue
+        }
         if let line = try await promote(name, in: spaces, data, isChosen: chosen.contains(name)) {
           lines.append(line)
         }
@@ -81,7 +88,12 @@ enum PromoteCommand: Command {
       }
     }
     bar.finish()
-    if leader != nil { try Following.endPromotion(of: data) }
+    if leader != nil {
+      failureCount += try blockIncomplete(in: spaces, data)
+      try Following.endPromotion(of: data)
+    } else if lines.isEmpty, failureCount == 0 {
+      lines.append("\(data): the spaces were promoted before")
+    }
     if !arguments[Option.quiet] { try OutputStream.printLines(lines) }
     return failureCount == 0 ? ExitStatus.success : failureStatus
   }
@@ -114,13 +126,55 @@ enum PromoteCommand: Command {
     let file = spaces.file(of: name)
     let copy = try await SQLiteSpaceStore.read(path: file) { try $0.copy() }
     guard let copy else { return nil }
-    guard copy.isAbsent, !isChosen else {
+    // Of what became of the space there, the follower may have noted the name only.
+    let former = spaces.former(name)
+    let isAbsent = copy.isAbsent || (former != nil && former != .incomplete)
+    guard isAbsent, !isChosen else {
       try await SQLiteSpaceStore.write(path: file) { try $0.promoteCopy() }
       return "\(name): promoted at version \(copy.position.head.version)"
     }
     let kept = try await SpaceKeeping(spaces: spaces, path: data).keep(name, copy)
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
-    try AtomicFile.synchronize(data)
+    try removeFiles(of: name, in: spaces, data)
     return "\(name): not promoted, because the leader had it no more; kept as \(kept)"
+  }
+
+  private static func removeFiles(
+    of name: String, in spaces: SpaceDirectory, _ data: String
+  ) throws {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(spaces.file(of: name) + suffix) }
+    try AtomicFile.synchronize(data)
+  }
+
+  /// True if a file has nothing of a space, as a copy that was only begun.
+  private static func isEmpty(_ file: String) async throws -> Bool {
+    for _ in 0..<2 {
+      do {
+        _ = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
+        return false
+      } catch let error as SpaceError where error.code == .empty {
+        do {
+          // Waits for a transaction that the server which follows may write, because it asked before the promotion.
+          try SQLiteSpaceStore.withFile(file, creates: true) { _ in }
+        } catch let error as DatabaseError where error.code.primary == .busy {
+          // A longer one asks at its end, and may not write.
+          return true
+        }
+      }
+    }
+    return true
+  }
+
+  /// Keeps the names of spaces that were not copied completely, and reports these; returns their number.
+  private static func blockIncomplete(in spaces: SpaceDirectory, _ data: String) throws -> Int {
+    let names = try spaces.incompleteNames()
+    for name in names {
+      try removeFiles(of: name, in: spaces, data)
+      TandemCLI.report(
+        "\(name) is not promoted: its copy was not complete, and it is not served. Copy "
+          + "\(name).space and \(name).space-wal from the disk of the leader, and run tandem space "
+          + "import \(name).space --space \(name) --data \(data); or give the space up by tandem "
+          + "space delete --space \(name) --data \(data)")
+    }
+    return names.count
   }
 }

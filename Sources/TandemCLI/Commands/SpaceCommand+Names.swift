@@ -156,7 +156,7 @@ extension SpaceCommand {
     let spaces = try SpaceDirectory(path: data)
     let result: Result<Void, any Error>
     do {
-      guard spaces.contains(name) else {
+      guard spaces.contains(name) || spaces.former(name) == .incomplete else {
         throw SpacePlace.missing(name, in: data, among: try spaces.names())
       }
       result = .success(try await body(spaces))

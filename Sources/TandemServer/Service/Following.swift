@@ -52,7 +52,8 @@ package final class Following: Sendable {
   ///
   /// Not only commits: a replica that knows a later state than the copy would take it for a history that was lost.
   func check(_ route: SyncRoute) throws(SyncRequestError) {
-    if route.hasSpace || route.isForFollowers { try checkServes() }
+    // A client would take the copies in the list for spaces that it can use.
+    if route.hasSpace || route.isForFollowers || route == .spaces { try checkServes() }
   }
 
   /// Refuses what needs the spaces, as long as they are copies.

@@ -38,6 +38,8 @@ extension SpaceDirectory {
   }
 
   package func delete(_ name: String) async throws {
+    // Nothing is here but the name.
+    if !contains(name), former(name) == .incomplete { return try note(.deleted, of: name) }
     try await withClosed(name) {
       try note(.deleted, of: name)
       try memberFile.replace([], of: name)
@@ -51,6 +53,13 @@ extension SpaceDirectory {
 
   package nonisolated func note(_ former: FormerSpace, of name: String) throws {
     try formerLink(of: name).write(former.text)
+  }
+
+  /// Notes durably that there are no complete copies of the spaces of these names.
+  package nonisolated func noteIncomplete(_ names: [String]) throws {
+    guard !names.isEmpty else { return }
+    for name in names { try formerLink(of: name).replace(FormerSpace.incomplete.text) }
+    try DurableLink.synchronize(path)
   }
 
   private nonisolated func failure(_ action: String, _ path: String) -> ServerError {

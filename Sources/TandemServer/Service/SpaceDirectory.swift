@@ -245,6 +245,15 @@ package actor SpaceDirectory: ServedSpaces {
     formerLink(of: name).text.map { FormerSpace(text: $0) }
   }
 
+  /// The names of the spaces of which there is no complete copy, sorted.
+  ///
+  /// - Throws: ``ServerError`` with code `directory`.
+  package nonisolated func incompleteNames() throws(ServerError) -> [String] {
+    try entries(withSuffix: ".former")
+      .filter { !contains($0) && former($0) == .incomplete }
+      .sorted()
+  }
+
   /// The pause after the last change of a file until the time of the change stands for its state: the clock of the file
   /// system has steps.
   private static let settlingTime = 2.0
