@@ -42,8 +42,8 @@ package enum FormerSpace: Hashable, Sendable {
     case .incomplete:
       SyncRequestError(
         .unknownSpace,
-        "the server took the place of another one whose space \(name) it had not copied completely, so it does not "
-          + "serve the space; its operator can bring it from the disk of the former server")
+        "the server took the place of another one whose space \(name) it had not copied completely, "
+          + "and does not serve the space; its operator can bring it from the disk of the other one")
     }
   }
 }

@@ -153,7 +153,7 @@ enum PromoteCommand: Command {
         return false
       } catch let error as SpaceError where error.code == .empty {
         do {
-          // Waits for a transaction that the server which follows may write, because it asked before the promotion.
+          // Waits for a transaction that may be written, because it began before the promotion.
           try SQLiteSpaceStore.withFile(file, creates: true) { _ in }
         } catch let error as DatabaseError where error.code.primary == .busy {
           // A longer one asks at its end, and may not write.

@@ -67,9 +67,9 @@ extension DatabaseReplica {
       {
         throw ReplicaError(
           .otherHistory,
-          "\(SyncSpace.place(ofName: space.name)) lacks commits that the file has. If it is not the space of the "
-            + "file, name that; if the server was lost and this one took its place, permit it (`allowsLostCommits`)"
-        )
+          "\(SyncSpace.place(ofName: space.name)) lacks commits that the file has. If it is another "
+            + "space, name that of the file; if it took the place of a space that was lost, permit it "
+            + "(`allowsLostCommits`)")
       }
       if let known = state.revision, known.epoch != head.epoch {
         throw ReplicaError(
