@@ -42,8 +42,8 @@ package enum FormerSpace: Hashable, Sendable {
     case .incomplete:
       SyncRequestError(
         .unknownSpace,
-        "the server took the place of another one whose space \(name) it had not copied completely, "
-          + "and does not serve the space; its operator can bring it from the disk of the other one")
+        "the server took the place of another one, whose space \(name) it had not copied completely; "
+          + "the operator can bring the space from the disk of the other server")
     }
   }
 }

@@ -41,7 +41,8 @@ struct FollowerTests {
   /// The next event with a text.
   private func event(_ part: String, _ events: inout Events) async throws -> ServerEvent {
     while true {
-      let event = try #require(await events.next())
+      let next = await events.next()
+      let event = try #require(next)
       if event.message.contains(part) { return event }
     }
   }
@@ -86,7 +87,8 @@ struct FollowerTests {
       return connection.respond(200, [:], Array("no page".utf8))
     } test: { leader in
       try await follow(leader) { events in
-        let first = try #require(await events.next())
+        let next = await events.next()
+        let first = try #require(next)
         #expect(first.message.hasPrefix("the spaces are promoted"), "\(first.message)")
       }
     }
