@@ -50,17 +50,18 @@ let package = Package(
     .executable(name: "tandem", targets: ["TandemCLI"]),
   ],
   targets: [
+    library("SystemLibrary"),
     // Values
     library("TandemDifferences"),
-    library("TandemRecords", ["TandemDifferences"]),
+    library("TandemRecords", ["TandemDifferences", "SystemLibrary"]),
     library("TandemSync", ["TandemDifferences", "TandemRecords", "TandemDigests"]),
     // The database
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-    library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
+    library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite", "SystemLibrary"]),
     library("TandemLiveQueries", ["TandemSQLite", "TandemDifferences", "TandemRecords"]),
-    library("TandemSpace", ["TandemSync", "TandemSQLite", "TandemRecords"]),
+    library("TandemSpace", ["TandemSync", "TandemSQLite", "TandemRecords", "SystemLibrary"]),
     library(
       "TandemReplica", ["TandemSync", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
     // Other machines
@@ -69,12 +70,18 @@ let package = Package(
     .systemLibrary(
       name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     library(
-      "TandemHTTP", ["CZlib", .target(name: "CCurl", condition: .when(platforms: [.linux]))]),
+      "TandemHTTP",
+      [
+        "CZlib", "SystemLibrary", .target(name: "CCurl", condition: .when(platforms: [.linux])),
+      ]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     library("TandemDigests", [.target(name: "CCrypto", condition: .when(platforms: [.linux]))]),
     library(
       "TandemMirror",
-      ["TandemDigests", "TandemHTTP", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
+      [
+        "TandemDigests", "TandemHTTP", "TandemSQLite", "TandemRecords", "TandemDifferences",
+        "SystemLibrary",
+      ]),
     // The server of spaces
     .systemLibrary(
       name: "CMicroHTTP", pkgConfig: "libmicrohttpd",
@@ -83,25 +90,26 @@ let package = Package(
       "TandemServer",
       [
         "TandemPostgreSQL", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
-        "TandemDigests", "CMicroHTTP", "CZlib",
+        "TandemDigests", "CMicroHTTP", "CZlib", "SystemLibrary",
       ], resources: [.embedInCode("Inspector/Page"), .embedInCode("Service/openapi.json")]),
-    library("TandemPostgreSQL", ["TandemSpace", "TandemSync", "TandemRecords"]),
+    library("TandemPostgreSQL", ["TandemSpace", "TandemSync", "TandemRecords", "SystemLibrary"]),
     // Models in memory
     library("TandemChannels"),
-    library("TandemLinks", ["TandemChannels", "TandemRecords"]),
+    library("TandemLinks", ["TandemChannels", "TandemRecords", "SystemLibrary"]),
     // All of it, and the command
     library(
       "Tandem",
       [
         "TandemDifferences", "TandemRecords", "TandemSQLite", "TandemLiveQueries", "TandemDigests",
         "TandemHTTP", "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync", "TandemSpace",
-        "TandemReplica",
+        "TandemReplica", "SystemLibrary",
       ]),
     .target(
-      name: "Demo", dependencies: ["Tandem", "TandemServer"], path: "Examples/Demo",
-      resources: [.embedInCode("Page")], swiftSettings: settings),
+      name: "Demo", dependencies: ["Tandem", "TandemServer", "SystemLibrary"],
+      path: "Examples/Demo", resources: [.embedInCode("Page")], swiftSettings: settings),
     .executableTarget(
-      name: "TandemCLI", dependencies: ["Tandem", "TandemServer", "TandemPostgreSQL", "Demo"],
+      name: "TandemCLI",
+      dependencies: ["Tandem", "TandemServer", "TandemPostgreSQL", "Demo", "SystemLibrary"],
       swiftSettings: settings),
     .executableTarget(
       name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",
@@ -132,7 +140,7 @@ let package = Package(
       dependencies: [
         "TandemReplica", "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite",
         "TandemRecords", "TandemDifferences", "TandemPostgreSQL", "CSQLite", "TestPostgreSQL",
-        "TestRandom",
+        "TestRandom", "SystemLibrary",
       ], path: "Tests/Support/TandemSimulator", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
@@ -195,7 +203,7 @@ let package = Package(
       "TandemLinksTests",
       [
         "TandemLinks", "TandemChannels", "TandemRecords", "TestFolder", "TestHTTPServer",
-        "TestRandom",
+        "TestRandom", "SystemLibrary",
       ]),
     tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
     // These only start the tool, so that they are compiled beside it.

@@ -1,12 +1,5 @@
+import SystemLibrary
 import Tandem
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// A place of the feed.
 struct FeedPlace: Codable, DatabaseRecord {

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// The folder with the files of the demo. One demo at a time uses it.
 struct Folder: Sendable {
@@ -55,14 +49,8 @@ struct Folder: Sendable {
 
   /// Removes a file, or a folder with everything in it.
   private static func remove(_ path: String) {
-    if let folder = opendir(path) {
-      while let entry = readdir(folder) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-          name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-        }
-        if name != ".", name != ".." { remove("\(path)/\(name)") }
-      }
-      closedir(folder)
+    if let names = directoryNames(path) {
+      for name in names { remove("\(path)/\(name)") }
       rmdir(path)
     } else {
       unlink(path)

@@ -1,14 +1,7 @@
 import Dispatch
+import SystemLibrary
 import Tandem
 import TandemServer
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 extension Demo {
   /// Runs one phone: the process that the demo starts for each. Its settings come on standard

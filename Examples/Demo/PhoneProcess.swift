@@ -1,13 +1,6 @@
 import Dispatch
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// The process of a phone, as the supervisor sees it. The phone gets its settings on standard
 /// input, and ends when that ends; so it never outlives the supervisor. It writes its address to

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// The numbers of connections and files that may be open at a time, so that the rest of the process has
 /// descriptors left: libdispatch ends a process that has none.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 extension HTTPResponseHead {
   /// The wait that the server asks for before the next attempt: by `Retry-After` (RFC 9110, section 10.2.3), or by

@@ -1,12 +1,5 @@
+internal import SystemLibrary
 internal import TandemRecords
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// A statement with its parameters.
 struct PostgreSQLQuery {
@@ -177,6 +170,21 @@ extension PostgreSQLConnection {
     return rows
   }
 
+  /// Begins a transaction with statements, and rolls it back if it fails.
+  ///
+  /// - Parameter body: Gets the rows of each statement, and ends the transaction.
+  func transaction<Value>(
+    _ queries: [PostgreSQLQuery], _ body: ([[[FieldValue]]]) throws -> Value
+  ) throws -> Value {
+    do {
+      let rows = try exchange(begin("READ COMMITTED READ WRITE") + queries)
+      return try body(Array(rows.suffix(queries.count)))
+    } catch {
+      _ = try? exchange([PostgreSQLQuery("ROLLBACK")])
+      throw error
+    }
+  }
+
   private func send(_ query: PostgreSQLQuery) throws(PostgreSQLError) {
     let values = PostgreSQLParameter.Encoding(query.parameters)
     let isSent = values.bytes.withUnsafeBytes { buffer in
@@ -229,7 +237,6 @@ extension PostgreSQLConnection {
   private enum Status {
     static let commandOK: Int32 = 1
     static let tuplesOK: Int32 = 2
-    static let fatalError: Int32 = 7
     static let pipelineSync: Int32 = 10
     static let pipelineAborted: Int32 = 11
   }

@@ -91,14 +91,10 @@ package final class PostgreSQLDatabase: Sendable {
   package static func upgrade(address: String) async throws -> (from: Int64, to: Int64) {
     let database = PostgreSQLDatabase(
       address: address, hintAddress: nil, maxConnectionCount: 1, log: { _ in })
-    let result: Result<Int64, any Error>
-    do {
-      result = .success(try await database.run { try PostgreSQLSchema.upgrade($0) })
-    } catch {
-      result = .failure(error)
+    let former = try await closing(database.close) {
+      try await database.run { try PostgreSQLSchema.upgrade($0) }
     }
-    await database.close()
-    return (try result.get(), PostgreSQLSchema.format)
+    return (former, PostgreSQLSchema.format)
   }
 
   /// Throws if a pooler allows single statements only.
@@ -222,37 +218,42 @@ extension PostgreSQLDatabase {
     of space: Int64, place: String, writes: Bool, limits: SyncLimits,
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
-    try await refusing {
-      try await run { connection in
-        let rows = PostgreSQLSpaceConnection(
-          connection, space: space, place: place, writes: writes)
-        let value: Value
-        do {
-          value = try body(SpaceTables(rows, limits: limits))
-        } catch {
-          rows.rollBack()
-          throw error
-        }
-        do throws(PostgreSQLError) {
-          try rows.commit()
-        } catch {
-          rows.rollBack()
-          guard error.code == .lost else { throw error }
-          // Not `lost`: it may have been committed, so that it must not run again here.
-          throw SyncRequestError(
-            .unavailable,
-            "the connection with the database broke during a commit, so that its outcome is unknown; send it again",
-            retryAfter: .seconds(1))
-        }
-        return value
+    try await request { connection in
+      let rows = PostgreSQLSpaceConnection(
+        connection, space: space, place: place, writes: writes)
+      let value: Value
+      do {
+        value = try body(SpaceTables(rows, limits: limits))
+      } catch {
+        rows.rollBack()
+        throw error
       }
+      do throws(PostgreSQLError) {
+        try rows.commit()
+      } catch {
+        rows.rollBack()
+        guard error.code == .lost else { throw error }
+        // Not `lost`: it may have been committed, so that it must not run again here.
+        throw SyncRequestError(
+          .unavailable,
+          "the connection with the database broke during a commit, so that its outcome is unknown; send it again",
+          retryAfter: .seconds(1))
+      }
+      return value
     }
   }
 
-  /// Runs `body`; an error that passes becomes a refusal.
-  func refusing<Value>(_ body: () async throws -> Value) async throws -> Value {
+  /// The rows of a statement.
+  func rows(_ query: PostgreSQLQuery) async throws -> [[FieldValue]] {
+    try await request { try $0.exchange([query])[0] }
+  }
+
+  /// Runs `body` with a connection (``run(_:)``); an error that passes becomes a refusal.
+  func request<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
+  ) async throws -> Value {
     do {
-      return try await body()
+      return try await run(body)
     } catch let error as PostgreSQLError {
       guard let refusal = error.refusal else { throw error }
       log("\(error)")

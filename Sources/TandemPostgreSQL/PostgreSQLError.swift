@@ -30,6 +30,9 @@ package struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertib
 
   package var description: String { "PostgreSQL: \(message)" }
 
+  static let damaged = PostgreSQLError(
+    .schema, "the schema tandem cannot be read: another program has changed it; restore a backup")
+
   /// The error as the answer to a request: most of them pass, and the same bytes may be sent again.
   var refusal: SyncRequestError? {
     switch code {

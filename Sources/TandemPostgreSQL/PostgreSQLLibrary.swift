@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// The functions of libpq that are used. The library is loaded when the first connection is made, so that programs
 /// that keep their spaces in files need neither the library nor its headers.

@@ -43,6 +43,9 @@ package final class PostgreSQLMembers: SpaceMemberships {
     state.withLock { state in state.spaces[space].flatMap { state.roles[account]?[$0] } }
   }
 
+  /// The number of the space of a name; `nil` if no space of this name has or had members.
+  package func number(of space: String) -> Int64? { state.withLock { $0.spaces[space] } }
+
   package func roles(of account: String) -> [String: SpaceRole] {
     state.withLock { state in
       var roles: [String: SpaceRole] = [:]
@@ -97,37 +100,20 @@ extension PostgreSQLDatabase {
   func memberChanges(
     after version: Int64
   ) async throws -> (version: Int64, members: [StoredMember]) {
-    try await refusing {
-      try await run { connection in
-        let rows = try connection.exchange([.memberChanges(after: version)])[0]
-        guard case .integer(let newest)? = rows.first?.first else { throw PostgreSQLError.damaged }
-        let members = rows.compactMap { row -> StoredMember? in
-          guard case .integer(let space) = row[1], let account = row[3].textValue else {
-            return nil
-          }
-          return StoredMember(
-            space: space, name: row[2].textValue, account: account,
-            role: row[4].textValue.flatMap { SpaceRole(rawValue: $0) })
-        }
-        return (newest, members)
-      }
+    let rows = try await rows(.memberChanges(after: version))
+    guard case .integer(let newest)? = rows.first?.first else { throw PostgreSQLError.damaged }
+    let members = rows.compactMap { row -> StoredMember? in
+      guard case .integer(let space) = row[1], let account = row[3].textValue else { return nil }
+      return StoredMember(
+        space: space, name: row[2].textValue, account: account,
+        role: row[4].textValue.flatMap { SpaceRole(rawValue: $0) })
     }
+    return (newest, members)
   }
 
   /// The members of a space, sorted by the bytes of their accounts.
   package func members(of name: String) async throws -> [SpaceMember] {
-    try await refusing {
-      try await run { Self.members(try $0.exchange([.members(of: name)])[0]) }
-    }
-  }
-
-  private static func members(_ rows: [[FieldValue]]) -> [SpaceMember] {
-    rows.compactMap { row in
-      guard let account = row[0].textValue,
-        let role = row[1].textValue.flatMap({ SpaceRole(rawValue: $0) })
-      else { return nil }
-      return SpaceMember(account: account, role: role)
-    }
+    try await rows(.members(of: name)).compactMap { SpaceMember($0) }
   }
 
   /// Changes the members of a space while nobody else does. All nodes see it from then on.
@@ -136,35 +122,24 @@ extension PostgreSQLDatabase {
   func changeMembers(
     of name: String, _ change: SpaceMemberChange
   ) async throws -> [SpaceMember] {
-    try await refusing {
-      try await run { connection in
-        do {
-          let answers = try connection.exchange(
-            connection.begin("READ COMMITTED READ WRITE") + [
-              .noteMemberChange,
-              PostgreSQLQuery(
-                "SELECT space FROM tandem.name WHERE name = $1 AND former IS NULL",
-                [.value(.text(name))]),
-              .members(of: name),
-            ])
-          guard case .integer(let space)? = answers[2].first?.first else {
-            throw SyncRequestError(
-              .unknownSpace, "there is no space \(name); it may have been deleted or renamed")
-          }
-          let old = Self.members(answers[3])
-          let new = try change.applied(to: old)
-          if new != old {
-            try connection.exchange([
-              .setMember(change.account, to: change.role, in: space), PostgreSQLQuery("COMMIT"),
-            ])
-          } else {
-            try connection.exchange([PostgreSQLQuery("ROLLBACK")])
-          }
-          return new
-        } catch {
-          if !connection.isLost { _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")]) }
-          throw error
+    let space = PostgreSQLQuery(
+      "SELECT space FROM tandem.name WHERE name = $1 AND former IS NULL", [.value(.text(name))])
+    return try await request { connection in
+      try connection.transaction([.noteMemberChange, space, .members(of: name)]) { answers in
+        guard case .integer(let space)? = answers[1].first?.first else {
+          throw SyncRequestError(
+            .unknownSpace, "there is no space \(name); it may have been deleted or renamed")
         }
+        let old = answers[2].compactMap { SpaceMember($0) }
+        let new = try change.applied(to: old)
+        if new != old {
+          try connection.exchange([
+            .setMember(change.account, to: change.role, in: space), PostgreSQLQuery("COMMIT"),
+          ])
+        } else {
+          try connection.exchange([PostgreSQLQuery("ROLLBACK")])
+        }
+        return new
       }
     }
   }
@@ -238,9 +213,4 @@ extension PostgreSQLQuery {
         """, [.value(.integer(space))]),
     ] + members.map { setMember($0.account, to: $0.role, in: space) }
   }
-}
-
-extension PostgreSQLError {
-  fileprivate static let damaged = PostgreSQLError(
-    .schema, "the schema tandem cannot be read: another program has changed it; restore a backup")
 }

@@ -81,27 +81,37 @@ package enum PostgreSQLSchema {
   /// The statements that bring the tables of an earlier version to the next one. The result is what ``sql`` makes.
   private static let upgrades: [Int64: String] = [
     2: """
-      ALTER TABLE tandem.meta ADD COLUMN members bigint NOT NULL DEFAULT 0;
-      ALTER TABLE tandem.name ADD COLUMN creator text COLLATE "C", ADD UNIQUE (space);
-      CREATE INDEX name_creator ON tandem.name (creator) WHERE creator IS NOT NULL;
-      CREATE TABLE tandem.member (
-        space bigint NOT NULL, account text COLLATE "C" NOT NULL, role text, change bigint NOT NULL,
-        PRIMARY KEY (space, account));
-      CREATE INDEX member_change ON tandem.member (change);
-      """
+    ALTER TABLE tandem.meta ADD COLUMN members bigint NOT NULL DEFAULT 0;
+    ALTER TABLE tandem.name ADD COLUMN creator text COLLATE "C", ADD UNIQUE (space);
+    CREATE INDEX name_creator ON tandem.name (creator) WHERE creator IS NOT NULL;
+    CREATE TABLE tandem.member (
+      space bigint NOT NULL, account text COLLATE "C" NOT NULL, role text, change bigint NOT NULL,
+      PRIMARY KEY (space, account));
+    CREATE INDEX member_change ON tandem.member (change);
+    """
   ]
 
   /// Makes the tables, unless they are there.
-  static func create(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
-    guard try format(connection) == nil else { return }
-    do {
+  static func create(_ connection: PostgreSQLConnection) throws {
+    try create("the schema tandem", sql, connection) { try format(connection) != nil }
+  }
+
+  /// Makes tables in one transaction, unless they are there.
+  ///
+  /// - Parameter name: The name of the tables in an error.
+  static func create(
+    _ name: String, _ sql: String, _ connection: PostgreSQLConnection,
+    unless areThere: () throws -> Bool
+  ) throws {
+    guard try !areThere() else { return }
+    do throws(PostgreSQLError) {
       try run(sql, connection)
     } catch {
       // Another node may have done the same at the same time.
-      guard try format(connection) == nil else { return }
+      guard try !areThere() else { return }
       throw PostgreSQLError(
         .schema,
-        "the schema tandem cannot be created: \(error.message). Let a user who may create it run the output of: "
+        "\(name) cannot be created: \(error.message). Let a user with the right to do so run the output of: "
           + "tandem store sql")
     }
   }
@@ -127,7 +137,8 @@ package enum PostgreSQLSchema {
     } catch {
       throw PostgreSQLError(
         .schema,
-        "the schema tandem cannot be upgraded, and is as it was: \(error.message). Let its owner run this")
+        "the schema tandem cannot be upgraded, and is as it was: \(error.message). Let its owner run this"
+      )
     }
     _ = try upgrade(connection)
     return found
@@ -190,9 +201,7 @@ package enum PostgreSQLSchema {
           + "INSERT, UPDATE and DELETE on all its tables")
     }
     guard rows[0].count == 1, case .integer(let format)? = rows[0].first?.first else {
-      throw PostgreSQLError(
-        .schema,
-        "the schema tandem cannot be read: another program has changed it; restore a backup")
+      throw .damaged
     }
     return format
   }

@@ -7,7 +7,7 @@ package import TandemSync
 /// The row of the space is the lock: a transaction that writes holds it from its first statement to its end, so that
 /// versions have no gaps and become visible in their order. Commits that wait at the same time on one node share a
 /// transaction (``TandemSpace/CommitQueue``). Nothing is kept between transactions.
-package final class PostgreSQLSpaceStore: SpaceStore {
+package final class PostgreSQLSpaceStore: TransactionalSpaceStore {
   let database: PostgreSQLDatabase
   /// The number of the space.
   package let space: Int64
@@ -33,11 +33,11 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   package static func open(
     _ database: PostgreSQLDatabase, name: String, creates: Bool, limits: SyncLimits = SyncLimits()
   ) async throws -> PostgreSQLSpaceStore? {
-    let space = try await database.refusing {
-      try await database.run { connection in
-        if let space = try number(of: name, connection) { return Optional(space) }
-        return creates ? try create(name, connection) : nil
-      }
+    let space = try await database.request { connection -> Int64? in
+      if let space = try number(of: name, connection) { return space }
+      guard creates else { return nil }
+      _ = try create(name, connection)
+      return try number(of: name, connection)
     }
     return space.map { PostgreSQLSpaceStore(database, space: $0, name: name, limits: limits) }
   }
@@ -53,12 +53,16 @@ package final class PostgreSQLSpaceStore: SpaceStore {
     return space
   }
 
-  private static func create(_ name: String, _ connection: PostgreSQLConnection) throws -> Int64? {
-    _ = try create(name, connection, members: []) { space in
+  /// Creates a space with a new history; false if there is one of this name.
+  private static func create(
+    _ name: String, _ connection: PostgreSQLConnection, members: [SpaceMember] = [],
+    creator: (account: String, maxCount: Int?)? = nil
+  ) throws -> Bool {
+    let created: Void? = try create(name, connection, members: members, creator: creator) { space in
       var generator = SystemRandomNumberGenerator()
       _ = try space.create(using: &generator)
     }
-    return try number(of: name, connection)
+    return created != nil
   }
 
   /// Creates a space with a new history, and makes an account its owner.
@@ -70,18 +74,11 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   package static func create(
     _ database: PostgreSQLDatabase, name: String, owner: String, maxCount: Int? = nil
   ) async throws -> Bool {
-    try await database.refusing {
-      try await database.run { connection in
-        guard try number(of: name, connection) == nil else { return false }
-        let created: Void? = try create(
-          name, connection, members: [SpaceMember(account: owner, role: .owner)],
-          creator: (owner, maxCount)
-        ) { space in
-          var generator = SystemRandomNumberGenerator()
-          _ = try space.create(using: &generator)
-        }
-        return created != nil
-      }
+    try await database.request { connection in
+      guard try number(of: name, connection) == nil else { return false }
+      return try create(
+        name, connection, members: [SpaceMember(account: owner, role: .owner)],
+        creator: (owner, maxCount))
     }
   }
 
@@ -89,16 +86,12 @@ package final class PostgreSQLSpaceStore: SpaceStore {
   package static func successor(
     of name: String, _ database: PostgreSQLDatabase
   ) async throws -> String? {
-    try await database.refusing {
-      try await database.run { connection in
-        let query = PostgreSQLQuery(
-          "SELECT former FROM tandem.name WHERE name = $1", [.value(.text(name))])
-        guard let text = try connection.exchange([query])[0].first?.first?.textValue,
-          case .renamed(let successor) = FormerSpace(text: text)
-        else { return nil }
-        return successor
-      }
-    }
+    let query = PostgreSQLQuery(
+      "SELECT former FROM tandem.name WHERE name = $1", [.value(.text(name))])
+    guard let text = try await database.rows(query).first?.first?.textValue,
+      case .renamed(let successor) = FormerSpace(text: text)
+    else { return nil }
+    return successor
   }
 
   /// Creates a space with the rows that `body` inserts, in one transaction.
@@ -111,18 +104,16 @@ package final class PostgreSQLSpaceStore: SpaceStore {
     members: [SpaceMember], creator: (account: String, maxCount: Int?)? = nil,
     _ body: (SpaceTables) throws -> Value
   ) throws -> Value? {
-    do {
-      let rows = try connection.exchange(
-        connection.begin("READ COMMITTED READ WRITE") + [
-          // A name that is free again, which only copies of a space take.
-          PostgreSQLQuery(
-            "DELETE FROM tandem.name WHERE name = $1 AND former IS NOT NULL\(former == nil ? " AND false" : "")",
-            [.value(.text(name))]),
-          PostgreSQLQuery(
-            "INSERT INTO tandem.name (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING space",
-            [.value(.text(name))]),
-        ])
-      let created = rows.last?.first?.first?.integerValue.map { Int64($0) }
+    try connection.transaction([
+      // A name that is free again, which only copies of a space take.
+      PostgreSQLQuery(
+        "DELETE FROM tandem.name WHERE name = $1 AND former IS NOT NULL\(former == nil ? " AND false" : "")",
+        [.value(.text(name))]),
+      PostgreSQLQuery(
+        "INSERT INTO tandem.name (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING space",
+        [.value(.text(name))]),
+    ]) { answers -> Value? in
+      let created = answers[1].first?.first?.integerValue.map { Int64($0) }
       if let space = try created ?? former.flatMap({ _ in try number(of: name, connection) }) {
         let rows = PostgreSQLSpaceConnection(continuing: connection, space: space, place: name)
         if try created != nil || former.map({ try replace(rows, $0) }) == true {
@@ -137,9 +128,6 @@ package final class PostgreSQLSpaceStore: SpaceStore {
       }
       try connection.exchange([PostgreSQLQuery("ROLLBACK")])
       return nil
-    } catch {
-      if !connection.isLost { _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")]) }
-      throw error
     }
   }
 
@@ -182,46 +170,31 @@ package final class PostgreSQLSpaceStore: SpaceStore {
     _ database: PostgreSQLDatabase, name: String, _ position: SpacePosition,
     members: [SpaceMember], _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value? {
-    try await database.refusing {
-      try await database.run {
-        try create(name, $0, replacing: position, members: members, body)
-      }
+    try await database.request {
+      try create(name, $0, replacing: position, members: members, body)
     }
   }
 
   /// The names of all spaces of a database, sorted by their bytes.
   package static func names(_ database: PostgreSQLDatabase) async throws -> [String] {
-    try await database.refusing {
-      try await database.run { connection in
-        let query = PostgreSQLQuery(
-          "SELECT name FROM tandem.name WHERE former IS NULL ORDER BY name")
-        return try connection.exchange([query])[0].compactMap { $0[0].textValue }
-      }
-    }
+    let query = PostgreSQLQuery("SELECT name FROM tandem.name WHERE former IS NULL ORDER BY name")
+    return try await database.rows(query).compactMap { $0[0].textValue }
   }
 
   /// The number of spaces of a database.
   package static func count(_ database: PostgreSQLDatabase) async throws -> Int {
-    try await database.refusing {
-      try await database.run { connection in
-        let query = PostgreSQLQuery("SELECT count(*) FROM tandem.name WHERE former IS NULL")
-        return try connection.exchange([query])[0].first?[0].integerValue ?? 0
-      }
-    }
+    let query = PostgreSQLQuery("SELECT count(*) FROM tandem.name WHERE former IS NULL")
+    return try await database.rows(query).first?[0].integerValue ?? 0
   }
 
   /// A text for each space of a database that changes with each commit.
   package static func marks(_ database: PostgreSQLDatabase) async throws -> [String: String] {
-    let rows = try await database.refusing {
-      try await database.run { connection in
-        let query = PostgreSQLQuery(
-          """
-          SELECT n.name, s.epoch, s.head FROM tandem.name n JOIN tandem.space s ON s.id = n.space
-            WHERE n.former IS NULL
-          """)
-        return try connection.exchange([query])[0]
-      }
-    }
+    let rows = try await database.rows(
+      PostgreSQLQuery(
+        """
+        SELECT n.name, s.epoch, s.head FROM tandem.name n JOIN tandem.space s ON s.id = n.space
+          WHERE n.former IS NULL
+        """))
     return Dictionary(
       rows.compactMap { row in
         row[0].textValue.map { ($0, "\(row[1]) \(row[2])") }
@@ -271,18 +244,16 @@ extension PostgreSQLSpaceStore {
   private func administer<Value: Sendable>(
     _ body: @escaping @Sendable (PostgreSQLSpaceConnection) throws -> Value
   ) async throws -> Value {
-    try await database.refusing { [space, name] in
-      try await database.run { connection in
-        let rows = PostgreSQLSpaceConnection(connection, space: space, place: name, writes: true)
-        do {
-          try rows.writeUnseen([PostgreSQLQuery("SET LOCAL statement_timeout = 0")])
-          let value = try body(rows)
-          try rows.commit()
-          return value
-        } catch {
-          rows.rollBack()
-          throw error
-        }
+    try await database.request { [space, name] connection in
+      let rows = PostgreSQLSpaceConnection(connection, space: space, place: name, writes: true)
+      do {
+        try rows.writeUnseen([PostgreSQLQuery("SET LOCAL statement_timeout = 0")])
+        let value = try body(rows)
+        try rows.commit()
+        return value
+      } catch {
+        rows.rollBack()
+        throw error
       }
     }
   }
@@ -291,34 +262,6 @@ extension PostgreSQLSpaceStore {
 // MARK: - Requests
 
 extension PostgreSQLSpaceStore {
-  package func state() async throws -> SpaceState { try await read { try $0.state() } }
-
-  package func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer {
-    try await read { try $0.page(pull, account: account) }
-  }
-
-  package func inspection(maxCount: Int) async throws -> SpaceInspection {
-    try await read { try $0.inspection(maxCount: maxCount) }
-  }
-
-  package func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable] {
-    try await write { try $0.declare(tables, adds: adds) }
-  }
-
-  package func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {
-    try await write { try $0.refuse(commit, account: account) }
-  }
-
-  package func forget(before version: Int) async throws {
-    try await write { try $0.forget(before: version) }
-  }
-
-  package func proposal(
-    of commit: SyncCommit, account: String?
-  ) async throws -> [SpaceLedger.Edit] {
-    try await read { try $0.proposal(of: commit, account: account) }
-  }
-
   package func commit(
     _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
   ) async throws -> SyncOutcome {
@@ -362,7 +305,6 @@ extension PostgreSQLSpaceStore {
     }
   }
 
-  /// Runs `body` with the space at one moment.
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
@@ -370,7 +312,7 @@ extension PostgreSQLSpaceStore {
       of: space, place: name, writes: false, limits: limits, body)
   }
 
-  /// Runs `body` in a transaction, which locks the space.
+  /// Locks the space until the end of the transaction.
   package func write<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {

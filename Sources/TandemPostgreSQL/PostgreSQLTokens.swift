@@ -37,13 +37,10 @@ extension PostgreSQLDatabase {
   package func changeTokens(
     _ body: @escaping @Sendable ([StoredToken]) throws -> [StoredToken]
   ) async throws {
+    // The row is the lock.
+    let lock = PostgreSQLQuery("UPDATE tandem.meta SET tokens = tokens + 1")
     try await run { connection in
-      do {
-        // The row is the lock.
-        try connection.exchange(
-          connection.begin("READ COMMITTED READ WRITE") + [
-            PostgreSQLQuery("UPDATE tandem.meta SET tokens = tokens + 1")
-          ])
+      try connection.transaction([lock]) { _ in
         let old = try StoredTokens.read(connection).tokens
         let new = try body(old)
         let known = Dictionary(old.map { ($0.hash, $0.definition) }) { first, _ in first }
@@ -60,9 +57,6 @@ extension PostgreSQLDatabase {
             """, [.texts(changed.map(\.hash)), .texts(changed.map(\.definition))]),
           PostgreSQLQuery("COMMIT"),
         ])
-      } catch {
-        if !connection.isLost { _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")]) }
-        throw error
       }
       // A hint: nodes look each second all the same.
       _ = try? connection.exchange([SpaceHints.notification(["tokens"])])
@@ -97,11 +91,7 @@ extension StoredTokens {
           FROM tandem.meta LEFT JOIN tandem.token ON true ORDER BY token.number
         """)
     ])[0]
-    guard case .integer(let version)? = rows.first?.first else {
-      throw PostgreSQLError(
-        .schema,
-        "the schema tandem cannot be read: another program has changed it; restore a backup")
-    }
+    guard case .integer(let version)? = rows.first?.first else { throw .damaged }
     return StoredTokens(
       version: version,
       tokens: rows.compactMap { row in

@@ -30,41 +30,23 @@ package struct PostgreSQLWebhooks: Sendable {
     self.database = database
     var generator = SystemRandomNumberGenerator()
     node = SyncToken.random(using: &generator).description
-    try await database.refusing {
-      try await database.run { connection in
+    try await database.request { connection in
+      try PostgreSQLSchema.create("the tables of the webhook", Self.sql, connection) {
         let table = PostgreSQLQuery("SELECT to_regclass('tandem.webhook_letter')::oid::bigint")
-        if case .integer? = try connection.exchange([table])[0].first?.first { return }
+        if case .integer? = try connection.exchange([table])[0].first?.first { return true }
         guard creates else {
           throw PostgreSQLError(
             .schema, "the database has no webhook: no server with a webhook has used it")
         }
-        let statements = Self.sql.split(separator: ";").map { text in
-          PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
-        }
-        do throws(PostgreSQLError) {
-          for statement in statements where !statement.text.isEmpty {
-            try connection.exchange([statement])
-          }
-        } catch {
-          // Another node may have made them at the same time.
-          if !connection.isLost, case .integer? = try connection.exchange([table])[0].first?.first {
-            return
-          }
-          throw PostgreSQLError(
-            .schema,
-            "the tables of the webhook cannot be created: \(error.message). Let a user who may create them run the "
-              + "output of: tandem store sql")
-        }
+        return false
       }
     }
   }
 
   private func rows(
-    _ text: String, _ parameters: [PostgreSQLParameter]
+    _ text: String, _ parameters: [PostgreSQLParameter] = []
   ) async throws -> [[FieldValue]] {
-    try await database.refusing {
-      try await database.run { try $0.exchange([PostgreSQLQuery(text, parameters)])[0] }
-    }
+    try await database.rows(PostgreSQLQuery(text, parameters))
   }
 
   package func takeTurn(for time: Duration) async throws -> Bool {
@@ -87,15 +69,9 @@ package struct PostgreSQLWebhooks: Sendable {
       "DELETE FROM tandem.webhook_turn WHERE node = $1", [.value(.text(node))])
   }
 
-  package func positions() async throws -> [String: String]? {
-    let rows = try await rows("SELECT space, position FROM tandem.webhook_position", [])
-    // No space has an empty name.
-    guard rows.contains(where: { $0[0] == "" }) else { return nil }
-    return Dictionary(
-      rows.compactMap { row in
-        row[0].textValue.flatMap { space in row[1].textValue.map { (space, $0) } }
-      }
-    ) { first, _ in first }.filter { !$0.key.isEmpty }
+  /// The rows of spaces and their positions.
+  package func positionRows() async throws -> [[FieldValue]] {
+    try await rows("SELECT space, position FROM tandem.webhook_position")
   }
 
   package func begin(at positions: [String: String]) async throws {
@@ -139,7 +115,7 @@ package struct PostgreSQLWebhooks: Sendable {
   }
 
   package func letterCount() async throws -> Int {
-    let rows = try await rows("SELECT count(*) FROM tandem.webhook_letter", [])
+    let rows = try await rows("SELECT count(*) FROM tandem.webhook_letter")
     return rows.first?.first?.integerValue ?? 0
   }
 

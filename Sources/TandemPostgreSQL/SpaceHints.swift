@@ -1,14 +1,7 @@
 internal import Dispatch
 internal import Synchronization
+internal import SystemLibrary
 internal import TandemRecords
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// Notices the commits of all nodes.
 ///
@@ -57,13 +50,7 @@ final class SpaceHints: Sendable {
   }
 
   private static func makePipe(_ files: inout [Int32]) -> Bool {
-    #if canImport(Darwin)
-      guard Darwin.pipe(&files) == 0 else { return false }
-    #elseif canImport(Glibc)
-      guard Glibc.pipe(&files) == 0 else { return false }
-    #else
-      guard Musl.pipe(&files) == 0 else { return false }
-    #endif
+    guard SystemLibrary.pipe(&files) == 0 else { return false }
     for file in files {
       _ = fcntl(file, F_SETFL, O_NONBLOCK)
       _ = fcntl(file, F_SETFD, FD_CLOEXEC)
@@ -72,8 +59,8 @@ final class SpaceHints: Sendable {
   }
 
   deinit {
-    closeFile(pipe.output)
-    closeFile(pipe.input)
+    SystemLibrary.close(pipe.output)
+    SystemLibrary.close(pipe.input)
   }
 
   /// Ends all waits. The thread ends as soon as it does not wait for the server.
@@ -97,8 +84,6 @@ final class SpaceHints: Sendable {
 
   private func wake() { _ = write(pipe.input, [UInt8(0)], 1) }
 }
-
-private func closeFile(_ file: Int32) { close(file) }
 
 // MARK: - Followers
 

@@ -22,8 +22,6 @@ public struct DatabaseError: Error, Hashable, Sendable {
     public static let readOnly = Code(rawValue: SQLITE_READONLY)
     /// The file has a write-ahead log, and nothing may be written beside it.
     static let readOnlyFolder = Code(rawValue: SQLITE_READONLY | 6 << 8)
-    /// The disk failed.
-    public static let inputOutput = Code(rawValue: SQLITE_IOERR)
     /// The file is damaged.
     public static let corrupt = Code(rawValue: SQLITE_CORRUPT)
     /// The disk is full.

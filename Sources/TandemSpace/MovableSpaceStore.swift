@@ -54,15 +54,17 @@ package actor MovableSpaceStore {
   }
 }
 
-extension MovableSpaceStore: SpaceStore {
-  package nonisolated func state() async throws -> SpaceState {
-    try await with { try await $0.state() }
+extension MovableSpaceStore: TransactionalSpaceStore {
+  package nonisolated func read<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    try await with { try await $0.read(body) }
   }
 
-  package nonisolated func declare(
-    _ tables: [SpaceTable], adds: Bool
-  ) async throws -> [SpaceTable] {
-    try await with { try await $0.declare(tables, adds: adds) }
+  package nonisolated func write<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    try await with { try await $0.write(body) }
   }
 
   package nonisolated func commit(
@@ -71,33 +73,9 @@ extension MovableSpaceStore: SpaceStore {
     try await with { try await $0.commit(commit, account: account, ruling: ruling) }
   }
 
-  package nonisolated func proposal(
-    of commit: SyncCommit, account: String?
-  ) async throws -> [SpaceLedger.Edit] {
-    try await with { try await $0.proposal(of: commit, account: account) }
-  }
-
-  package nonisolated func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {
-    try await with { try await $0.refuse(commit, account: account) }
-  }
-
-  package nonisolated func page(
-    _ pull: SyncPull, account: String?
-  ) async throws -> SyncPullAnswer {
-    try await with { try await $0.page(pull, account: account) }
-  }
-
   package nonisolated func waitForCommit(
     after revision: SpaceRevision
   ) async throws -> SpaceRevision {
     try await with { try await $0.waitForCommit(after: revision) }
-  }
-
-  package nonisolated func forget(before version: Int) async throws {
-    try await with { try await $0.forget(before: version) }
-  }
-
-  package nonisolated func inspection(maxCount: Int) async throws -> SpaceInspection {
-    try await with { try await $0.inspection(maxCount: maxCount) }
   }
 }

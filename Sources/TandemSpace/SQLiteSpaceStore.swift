@@ -1,20 +1,13 @@
+internal import SystemLibrary
 internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// A space in a SQLite file of its own. Several programs may use the file at the same time.
 ///
 /// Commits that wait at the same time are written in one transaction, by a ``CommitQueue``. Each is in
 /// a savepoint of its own: an error of one does not affect others.
-package final class SQLiteSpaceStore: SpaceStore {
+package final class SQLiteSpaceStore: TransactionalSpaceStore {
   private let database: Database
   private let limits: SyncLimits
   private let queue = CommitQueue()
@@ -60,43 +53,19 @@ package final class SQLiteSpaceStore: SpaceStore {
 // MARK: - Requests
 
 extension SQLiteSpaceStore {
-  package func state() async throws -> SpaceState { try await read { try $0.state() } }
-
-  package func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer {
-    try await read { try $0.page(pull, account: account) }
-  }
-
-  package func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable] {
-    try await write { try $0.declare(tables, adds: adds) }
-  }
-
-  package func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {
-    try await write { try $0.refuse(commit, account: account) }
-  }
-
-  package func forget(before version: Int) async throws {
-    try await write { try $0.forget(before: version) }
-  }
-
   /// Runs `body` with the space in a file at one moment. Changes nothing.
   package static func read<Value: Sendable>(
     path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let database = try await Database.open(
       path: path, configuration: DatabaseConfiguration(access: .readOnly, maxReaderCount: 1))
-    let result: Result<Value, any Error>
-    do {
-      result = .success(
-        try await database.read { transaction in
-          let space = SpaceTables(transaction.connection)
-          try space.check()
-          return try body(space)
-        })
-    } catch {
-      result = .failure(error)
+    return try await closing(database.close) {
+      try await database.read { transaction in
+        let space = SpaceTables(transaction.connection)
+        try space.check()
+        return try body(space)
+      }
     }
-    await database.close()
-    return try result.get()
   }
 
   /// Runs `body` in a transaction of the space in a file.
@@ -104,10 +73,7 @@ extension SQLiteSpaceStore {
     path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let store = try await open(path: path, creates: false)
-    let result: Result<Value, any Error>
-    do { result = .success(try await store.write(body)) } catch { result = .failure(error) }
-    await store.close()
-    return try result.get()
+    return try await closing(store.close) { try await store.write(body) }
   }
 
   @discardableResult
@@ -131,7 +97,7 @@ extension SQLiteSpaceStore {
     }
   }
 
-  func read<Value: Sendable>(
+  package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let limits = limits
@@ -144,7 +110,7 @@ extension SQLiteSpaceStore {
     }
   }
 
-  func write<Value: Sendable>(
+  package func write<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let limits = limits
@@ -166,12 +132,6 @@ extension SQLiteSpaceStore {
 // MARK: - Commits
 
 extension SQLiteSpaceStore {
-  package func proposal(
-    of commit: SyncCommit, account: String?
-  ) async throws -> [SpaceLedger.Edit] {
-    try await read { try $0.proposal(of: commit, account: account) }
-  }
-
   package func commit(
     _ commit: SyncCommit, account: String?, ruling: SpaceRuling?
   ) async throws -> SyncOutcome {

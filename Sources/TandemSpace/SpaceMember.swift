@@ -1,3 +1,4 @@
+package import TandemRecords
 package import TandemSync
 
 /// What an account may do in a space as its member.
@@ -33,6 +34,16 @@ package struct SpaceMember: Hashable, Sendable {
   package init(account: String, role: SpaceRole) {
     self.account = account
     self.role = role
+  }
+}
+
+extension SpaceMember {
+  /// The member of a row of an account and a role; `nil` if another program has changed it.
+  package init?(_ row: [FieldValue]) {
+    guard let account = row[0].textValue,
+      let role = row[1].textValue.flatMap({ SpaceRole(rawValue: $0) })
+    else { return nil }
+    self.init(account: account, role: role)
   }
 }
 

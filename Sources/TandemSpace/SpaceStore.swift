@@ -68,6 +68,49 @@ extension SpaceStore {
   }
 }
 
+/// A space whose rows are read and written in transactions.
+package protocol TransactionalSpaceStore: SpaceStore {
+  /// Runs `body` with the space at one moment.
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value
+
+  /// Runs `body` in a transaction of the space.
+  func write<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value
+}
+
+extension TransactionalSpaceStore {
+  package func state() async throws -> SpaceState { try await read { try $0.state() } }
+
+  package func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer {
+    try await read { try $0.page(pull, account: account) }
+  }
+
+  package func inspection(maxCount: Int) async throws -> SpaceInspection {
+    try await read { try $0.inspection(maxCount: maxCount) }
+  }
+
+  package func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable] {
+    try await write { try $0.declare(tables, adds: adds) }
+  }
+
+  package func refuse(_ commit: SyncCommitIdentity, account: String?) async throws {
+    try await write { try $0.refuse(commit, account: account) }
+  }
+
+  package func forget(before version: Int) async throws {
+    try await write { try $0.forget(before: version) }
+  }
+
+  package func proposal(
+    of commit: SyncCommit, account: String?
+  ) async throws -> [SpaceLedger.Edit] {
+    try await read { try $0.proposal(of: commit, account: account) }
+  }
+}
+
 /// A space as replicas reach it in this process.
 package struct LocalRemote: SyncRemote {
   private let store: any SpaceStore

@@ -1,5 +1,4 @@
 internal import TandemRecords
-internal import TandemSQLite
 package import TandemSync
 
 /// A space as its operators see it: who changed it when, and the keys of records in conflict. It has
@@ -78,12 +77,5 @@ extension SpaceTables {
       return SpaceInspection.Overruled(
         key: SyncKey(table: table, id: id), version: version, recordVersion: recordVersion)
     }
-  }
-}
-
-extension SQLiteSpaceStore {
-  /// What operators see of the space, at one moment.
-  package func inspection(maxCount: Int) async throws -> SpaceInspection {
-    try await read { try $0.inspection(maxCount: maxCount) }
   }
 }

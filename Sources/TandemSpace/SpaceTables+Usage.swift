@@ -61,8 +61,9 @@ extension SpaceTables {
     guard let quota, count > quota, count > former else { return }
     throw SyncRequestError(
       .overQuota,
-      "the space is full: it has \(former) \(unit) of at most \(quota), and would have \(count). Delete records, or ask "
-        + "the operator for more; until then the changes stay in this file")
+      "the space may have \(quota) \(unit): it has \(former), and would have \(count). Delete records, or ask the "
+        + "operator for more; until then the changes stay in this file"
+    )
   }
 }
 

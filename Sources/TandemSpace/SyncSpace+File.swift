@@ -1,12 +1,5 @@
+internal import SystemLibrary
 public import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 extension SyncSpace {
   /// Opens a space in a SQLite file of its own. Several programs may use the file at the same time.

@@ -1,16 +1,9 @@
+import SystemLibrary
 import TandemChannels
 import TestHTTPServer
 import Testing
 
 @testable import TandemLinks
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 @Suite(.timeLimit(.minutes(10)))
 struct SocketConnectTests {

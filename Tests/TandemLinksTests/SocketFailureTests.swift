@@ -1,14 +1,7 @@
+import SystemLibrary
 import Testing
 
 @testable import TandemLinks
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 struct SocketFailureTests {
   @Test("only what concerns the listener itself ends it")

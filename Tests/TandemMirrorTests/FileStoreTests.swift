@@ -43,7 +43,7 @@ struct FileStoreTests {
       #expect(try store.names() == [FileName("a")])
       #expect(folder.leftovers == [])
       #expect(store.file(FileName("a")) == outcome.file)
-      #expect(store.knownNames == [FileName("a")])
+      #expect(store.index.names(in: "") == [FileName("a")])
     }
   }
 
@@ -439,7 +439,7 @@ struct FileStoreTests {
       #expect(try store.sweep(keeping: [FileName("a")]) == [FileName("b"), FileName("c")])
       #expect(folder.names().sorted() == [".tandem", "Notes.txt", "a"])
       #expect(folder.leftovers == ["a.part"])
-      #expect(store.knownNames == [FileName("a")])
+      #expect(store.index.names(in: "") == [FileName("a")])
       try store.discardPartialFiles()
       #expect(folder.leftovers == [])
     }

@@ -31,6 +31,6 @@ struct MirrorTransferBoundTests {
     }
     #expect(try await run.value.transferred.count == 20)
     #expect(processor.log.current.maxActiveTransferCount == count)
-    #expect(await scene.mirror.options.concurrency == concurrency)
+    #expect(scene.mirror.options.concurrency == concurrency)
   }
 }

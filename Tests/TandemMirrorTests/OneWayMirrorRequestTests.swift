@@ -333,19 +333,6 @@ struct OneWayMirrorRequestTests {
     #expect(scene.processor.calls.isEmpty)
   }
 
-  @Test("get a run with the options of the moment it started")
-  func optionsSnapshot() async throws {
-    let held = Held()
-    let first = await held.call()
-    await held.untilReached()
-    await held.scene.mirror.setOptions(MirrorOptions(stages: []))
-    held.release.finish()
-    #expect(try await first.value.transferred.count == 4)
-    held.scene.processor.log.withLock { $0.local = [] }
-    let second = try await held.scene.mirror.run()
-    #expect(second.transferred.isEmpty && second.isComplete)
-  }
-
   @Test("can watch the phases, starting with the present one, to the end of the mirror")
   func watching() async throws {
     var scene: MirrorScene? = MirrorScene(MirrorScene.standardProcessor())

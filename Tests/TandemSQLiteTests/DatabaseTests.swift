@@ -29,17 +29,6 @@ struct DatabaseTests {
     #expect(try blocking() == [1, 2, 3])
   }
 
-  @Test("the rowid of the last insertion is known in its transaction")
-  func lastInsertedRowID() throws {
-    let ids = try database.write { transaction in
-      try transaction.execute("INSERT INTO t (n) VALUES (7), (41)")
-      let explicit = transaction.lastInsertedRowID
-      try transaction.execute("INSERT INTO t (text) VALUES ('chosen by SQLite')")
-      return [explicit, transaction.lastInsertedRowID]
-    }
-    #expect(ids == [41, 42])
-  }
-
   private struct Refusal: Error {}
 
   @Test("a thread gets the closure's result or error, and an error undoes what was written")

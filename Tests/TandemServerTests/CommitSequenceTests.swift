@@ -19,24 +19,37 @@ struct CommitSequenceTests {
     private var replica = TestReplica(seed: 1)
 
     init(_ store: Store, maxOpenCount: Int = 4) async throws {
+      var limits = SyncService.Limits()
+      limits.heartbeat = .milliseconds(100)
       folder = try TemporaryFolder()
       switch store {
       case .directory:
         service = SyncService(
           spaces: try SpaceDirectory(path: folder.path(of: "spaces"), maxOpenCount: maxOpenCount),
-          tokens: nil)
+          tokens: nil, limits: limits)
       case .postgreSQL:
         let database = try await PostgreSQLDatabase.open(
           address: try TestCluster.shared.get().makeDatabase(), creates: true,
           maxConnectionCount: 4)
         service = SyncService(
-          spaces: PostgreSQLSpaces(database, limits: SyncLimits()), tokens: nil)
+          spaces: PostgreSQLSpaces(database, limits: SyncLimits()), tokens: nil, limits: limits)
       }
       try await make("notes")
     }
 
     func make(_ space: String) async throws {
       _ = try await service.spaces.with(space, creates: true) { try await $0.declare([.t]) }
+    }
+
+    /// Takes the only place among the open files, as soon as no read is under way.
+    func makeOnceThereIsRoom(_ space: String) async throws {
+      while true {
+        do {
+          return try await make(space)
+        } catch let error as SyncRequestError where error.code == .unavailable {
+          await Task.yield()
+        }
+      }
     }
 
     @discardableResult
@@ -137,17 +150,30 @@ struct CommitSequenceTests {
     let waiting = Task {
       for try await _ in service.commits(in: "notes") {}
     }
-    // Another space takes the only place among the open files, as soon as no read is under way.
-    while true {
-      do {
-        try await place.make("other")
-        break
-      } catch let error as SyncRequestError where error.code == .unavailable {
-        await Task.yield()
-      }
-    }
+    try await place.makeOnceThereIsRoom("other")
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
+    await service.close()
+  }
+
+  @Test(
+    "Two sequences of a space give way to another one, and end when theirs is deleted",
+    arguments: Store.allCases)
+  func deletion(store: Store) async throws {
+    let place = try await Place(store, maxOpenCount: 1)
+    let service = place.service
+    let waiting = (0..<2).map { _ in
+      Task {
+        for try await _ in service.commits(in: "notes") {}
+      }
+    }
+    try await place.makeOnceThereIsRoom("other")
+    try await service.spaces.delete("notes")
+    for task in waiting {
+      let error = await #expect(throws: SyncRequestError.self) { try await task.value }
+      #expect(error?.code == .unknownSpace)
+    }
+    try await place.makeOnceThereIsRoom("third")
     await service.close()
   }
 }

@@ -127,8 +127,8 @@ struct InspectorAdministrationTests {
     #expect(
       list.text
         == #"{"count":1,"tokens":[{"id":"\#(id)","account":"eve","access":"read","spaces":["notes"],"#
-        + #""create":["eve-*"],"expires":"2099-01-31T00:00:00Z","isExpired":false,"used":null,"#
-        + #""note":"a phone"}]}"#)
+        + #""create":["eve-*"],"expires":"2099-01-31T00:00:00Z","used":null,"#
+        + #""note":"a phone","isExpired":false}]}"#)
     #expect(
       await act(#"{"action":"tokens","search":""}"#, "admin", test).text
         .contains(#""used":"1970-01-01T00:16:40Z""#))
@@ -249,6 +249,7 @@ struct InspectorAdministrationTests {
       (#"{"action":"tokens","search":"","x":1}"#, "no field x"),
       (#"{"action":"setMember","space":"notes","account":"a b","role":"owner"}"#, "account"),
       (#"{"action":"setMember","space":"notes","account":"a","role":"boss"}"#, "reader, writer"),
+      (#"{"action":"setMember","space":"notes","account":"a"}"#, "role is missing"),
       (#"{"action":"forget","space":"notes","keep":"-1"}"#, "number of commits"),
       (#"{"action":"delete","space":"notes"}"#, "confirm is missing"),
       (#"{"action":"delete","space":"notes","confirm":"Notes"}"#, "not that of the space"),

@@ -1,12 +1,13 @@
 import Synchronization
 import TandemDigests
 import TandemRecords
-import TandemServer
 import TandemSpace
 import TandemSync
 import TestFolder
 import TestRandom
 import Testing
+
+@testable import TandemServer
 
 /// A service with spaces and access tokens in a temporary folder.
 final class TestService: Sendable {
@@ -154,6 +155,28 @@ final class TestReplicaBox: Sendable {
 
   func commit(_ base: SpaceRevision, _ changes: [SyncChange]) -> SyncCommit {
     replica.withLock { $0.commit(base, changes) }
+  }
+}
+
+extension AnswerStream {
+  /// The next bytes, of one mebibyte at most; `nil` at the end. Cancellation ends the stream.
+  fileprivate func nextBytes() async -> [UInt8]? {
+    while true {
+      let bytes = await withTaskCancellationHandler {
+        await withCheckedContinuation { (arrived: CheckedContinuation<[UInt8]?, Never>) in
+          let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
+          defer { buffer.deallocate() }
+          switch read(into: buffer, wait: {}, resume: { arrived.resume(returning: []) }) {
+          case .bytes(let count): arrived.resume(returning: Array(buffer.prefix(count)))
+          case .end: arrived.resume(returning: nil)
+          case .waiting: break
+          }
+        }
+      } onCancel: {
+        end()
+      }
+      if bytes != [] { return bytes }
+    }
   }
 }
 

@@ -279,6 +279,11 @@ import Testing
     #expect(await test.answer("GET", "/v1/spaces/notes", secret: "eve").status == 200)
     _ = try other.change(SpaceMemberChange(account: "eve", role: nil), in: "notes")
     #expect(await test.answer("GET", "/v1/spaces/notes", secret: "eve").status == 404)
+    // A copy of the file is complete while the server runs.
+    _ = try other.change(SpaceMemberChange(account: "fay", role: .owner), in: "notes")
+    test.folder.create("members.sqlite", test.folder.bytes(of: "spaces/members.sqlite"))
+    let copy = MemberFile(in: test.folder.path)
+    #expect(try copy.members(of: "notes") == other.members(of: "notes"))
     try DatabaseConnection(path: "\(path)/members.sqlite").execute("PRAGMA user_version = 2")
     #expect(throws: ServerError.self) { try MemberFile(in: path).members(of: "notes") }
   }

@@ -146,7 +146,7 @@ struct ConflictsCommandTests: ShellSuite {
         #""base":null,"local":{"name":"same"},"remote":null,"resolution":"unresolved"}]"# + "\n"),
       "\(shown)")
     #expect(
-      try await shell("$tandem rejected b.db --retry 1", status: 2).error
+      try await shell("$tandem rejected b.db retry 1", status: 2).error
         .contains("does not accept this version of 'y': t 'x' has name 'same'"))
     try await shell("sqlite3 b.db \"UPDATE t SET name = 'other' WHERE id = 'x'\"")
     let again = try await shell("$tandem rejected b.db retry 1")
@@ -156,7 +156,7 @@ struct ConflictsCommandTests: ShellSuite {
     try await shell("$tandem sync b.db && $tandem sync a.db && $tandem diff a.db b.db --table t")
     #expect(try await shell("$tandem rejected b.db --json").output == "[]\n")
     #expect(
-      try await shell("$tandem rejected b.db --discard 1", status: 2).error
+      try await shell("$tandem rejected b.db discard 1", status: 2).error
         .contains("no open conflict or rejected change 1"))
   }
 
@@ -215,9 +215,9 @@ struct ConflictsCommandTests: ShellSuite {
     let status = try await shell("$tandem status b.db", status: 1)
     #expect(status.output.contains("; 1 row not synchronized, with a NULL key\n"))
     #expect(
-      try await shell("$tandem rejected b.db --retry all").error.contains(
+      try await shell("$tandem rejected b.db retry all").error.contains(
         "no rejected change is open"))
-    let none = try await shell("$tandem rejected b.db --retry some", status: 2)
+    let none = try await shell("$tandem rejected b.db retry some", status: 2)
     #expect(none.error.contains("write the number of a rejected change, or all, instead of 'some'"))
     let detached = try await shell("$tandem detach b.db --discard-conflicts")
     #expect(detached.error.contains("; 1 open conflict removed"))

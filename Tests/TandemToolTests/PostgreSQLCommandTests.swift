@@ -64,7 +64,7 @@ struct PostgreSQLCommandTests: ShellSuite {
     }
   }
 
-  @Test("A space that is missing, a password, and two places are refused, and nothing is upgraded twice")
+  @Test("A missing space, a password and two places are refused, and nothing is upgraded twice")
   func refusals() async throws {
     let address = try TestCluster.shared.get().makeDatabase()
     try await shell("$tandem log --space notes --store '\(address)'", status: 1)
@@ -74,7 +74,7 @@ struct PostgreSQLCommandTests: ShellSuite {
     for (command, status, part) in [
       ("log --space note --store '\(address)'", 1, "did you mean notes?"),
       ("space --space notes --store 'postgresql://u:secret@h/d'", 1, "PGPASSFILE"),
-      ("forget --space notes --keep 1 --data . --store '\(address)'", 2, "leave it out"),
+      ("forget --space notes --keep 1 --data . --store '\(address)'", 2, "name either"),
       ("log --space none.space", 1, "--store"), ("store upgrade", 2, "upgrade ADDRESS"),
       ("store upgrade 'postgresql://u:secret@h/d'", 1, "PGPASSFILE"),
       ("store upgrade '\(address)'", 0, "the schema has format 3"),

@@ -527,7 +527,6 @@ struct SyncCommandTests: ShellSuite {
     ("conflicts a.db resolve 1 --take local", 2, "is not attached"),
     ("conflicts a.db --take local", 2, "--take and --same need a conflict: resolve ID"),
     ("rejected a.db", 2, "is not attached"),
-    ("rejected a.db --retry 1 --discard 1", 2, "choose one of"),
     ("detach a.db", 1, "is not attached"),
   ]
 

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// A file that is replaced atomically, under a lock that all processes share.
 struct LockedFile: Sendable {
@@ -14,7 +8,6 @@ struct LockedFile: Sendable {
   private static let newSuffix = ".tandem-new"
   private static let maxLockWait = Duration.seconds(10)
   private static let lockRetryDelay = Duration.milliseconds(10)
-  private static let chunkByteCount = 256 << 10
 
   /// Runs `body` while no other process or task has the lock.
   func withLock<Result>(_ body: () throws -> Result) async throws -> Result {
@@ -68,18 +61,10 @@ struct LockedFile: Sendable {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw RemoteError(.file, path, "it is not a regular file; choose another path")
     }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: Self.chunkByteCount)
-    while true {
-      let count = read(descriptor, &chunk, chunk.count)
-      if count == 0 { return bytes }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw failure("read")
-      }
-      guard count <= maxByteCount - bytes.count else { throw .tooLarge(path, maxByteCount) }
-      bytes += chunk[..<count]
+    guard let bytes = readToEnd(descriptor, maxByteCount: maxByteCount) else {
+      throw errno == EFBIG ? RemoteError.tooLarge(path, maxByteCount) : failure("read")
     }
+    return bytes
   }
 
   /// Replaces the contents of the file, which keeps its owner and its permissions. When this returns, the
@@ -100,7 +85,7 @@ struct LockedFile: Sendable {
       }
       _ = fchmod(descriptor, status.st_mode & 0o7777)
     }
-    let isWritten = Self.write(bytes, to: descriptor) && Self.synchronize(descriptor)
+    let isWritten = writeAll(bytes, to: descriptor) && synchronizeFile(descriptor)
     // Closed before errno is overwritten.
     let code = errno
     close(descriptor)
@@ -108,38 +93,10 @@ struct LockedFile: Sendable {
       unlink(new)
       throw failure("written", code)
     }
-    guard rename(new, target) == 0, Self.synchronizeFolder(of: target) else {
+    let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
+    guard rename(new, target) == 0, synchronizeDirectory(folder) else {
       throw failure("written")
     }
-  }
-
-  private static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        systemWrite(descriptor, $0.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if count < 0, errno != EINTR { return false }
-      written += max(0, count)
-    }
-    return true
-  }
-
-  /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, `F_FULLFSYNC`.
-  private static func synchronize(_ descriptor: CInt) -> Bool {
-    #if canImport(Darwin)
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
-    #endif
-    return fsync(descriptor) == 0
-  }
-
-  /// Makes a renaming durable. A file system that cannot synchronize a folder, as some over a network, is no error.
-  private static func synchronizeFolder(of path: String) -> Bool {
-    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
-    let descriptor = open(String(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return synchronize(descriptor) || errno == EINVAL
   }
 
   /// The path without symbolic links; the path itself if there is no such file.
@@ -161,8 +118,3 @@ struct LockedFile: Sendable {
       .file, path, "it cannot be \(action): \(String(cString: strerror(code)).lowercased())")
   }
 }
-
-/// `write(2)`, under a name that the method above does not hide.
-private func systemWrite(
-  _ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int
-) -> Int { write(descriptor, bytes, count) }

@@ -1,12 +1,6 @@
+internal import SystemLibrary
 internal import TandemHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import TandemSync
 
 /// The address of a space on a server, with the files that are needed to reach it.
 struct SpaceAddress: Hashable, Sendable {
@@ -17,7 +11,6 @@ struct SpaceAddress: Hashable, Sendable {
   /// True if secrets may travel unencrypted.
   let allowsInsecureHTTP: Bool
 
-  private static let maxSpaceNameByteCount = 128
   private static let route = "/v1/spaces/"
   private static let tokenFileKey = "token-file"
   private static let certificateKey = "cacert"
@@ -41,10 +34,10 @@ struct SpaceAddress: Hashable, Sendable {
         "this is the address of spaces; use that of the server, \(base[..<route.lowerBound]), and the "
           + "name of the space (`server(_:space:)`)", url: base)
     }
-    guard Self.isSpaceName(space) else {
+    guard SpaceName.isValid(space) else {
       throw TransportError(
         .invalidURL,
-        "\"\(space)\" is no name of a space; use up to \(Self.maxSpaceNameByteCount) letters, digits, "
+        "\"\(space)\" is no name of a space; use up to \(SpaceName.maxByteCount) letters, digits, "
           + "dots, hyphens and underscores, with a letter or digit first", url: base)
     }
     url = try HTTPURL.validated(base + Self.route + space)
@@ -109,17 +102,6 @@ struct SpaceAddress: Hashable, Sendable {
         isKept
         ? String(UnicodeScalar(byte)) : "%" + String(Int(byte) | 0x100, radix: 16).dropFirst()
     }
-  }
-
-  private static func isSpaceName(_ name: String) -> Bool {
-    let isAlphanumeric = { (byte: UInt8) in
-      0x30...0x39 ~= byte || 0x41...0x5A ~= byte || 0x61...0x7A ~= byte
-    }
-    guard let first = name.utf8.first, name.utf8.count <= maxSpaceNameByteCount else {
-      return false
-    }
-    return isAlphanumeric(first)
-      && name.utf8.allSatisfy { isAlphanumeric($0) || ".-_".utf8.contains($0) }
   }
 
   /// The path from the root. Symbolic links stay, so that a file can be replaced by its link.

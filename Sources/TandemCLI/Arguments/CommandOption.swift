@@ -53,6 +53,9 @@ struct Flag: CommandOption {
   let letter: Character?
   let help: String
 
+  /// The flag of commands that report what they did.
+  static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+
   init(_ name: String, letter: Character? = nil, help: String) {
     self.name = name
     self.letter = letter

@@ -20,7 +20,6 @@ enum AlterCommand: Command {
         """,
       hint: { PolicyChoice.hint($0, allowsNone: true) }
     ) { PolicyChoice($0, allowsNone: true) }
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -46,7 +45,7 @@ enum AlterCommand: Command {
       .init(name: "DATABASE", help: "A SQLite file that is attached."),
       .init(name: "[SQL …]", help: "Statements, one in each argument.", offer: .text),
     ],
-    options: [Option.begin, Option.end, Option.policy, Option.quiet],
+    options: [Option.begin, Option.end, Option.policy, Flag.quiet],
     examples: [
       "tandem alter notes.db 'ALTER TABLE note DROP COLUMN body'",
       "tandem alter notes.db --policy likes=counter",
@@ -103,7 +102,7 @@ enum AlterCommand: Command {
       return (changes.isEmpty ? ["is attached with the same columns as before"] : changes)
         + status.voidPolicyLines(path) + status.notices.filter { !notices.contains($0) }
     }
-    if !arguments[Option.quiet] {
+    if !arguments[Flag.quiet] {
       for report in reports { TandemCLI.report("\(path): \(report)") }
     }
     return ExitStatus.success

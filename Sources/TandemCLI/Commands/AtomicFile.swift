@@ -88,9 +88,7 @@ enum AtomicFile {
   }
 
   private static func isOpen(_ status: stat, as descriptor: Int32) -> Bool {
-    var other = stat()
-    return fstat(descriptor, &other) == 0
-      && (other.st_dev, other.st_ino) == (status.st_dev, status.st_ino)
+    FileIdentity(status) == FileIdentity(of: descriptor)
   }
 
   private static func resolved(_ path: String) -> String {
@@ -113,18 +111,10 @@ enum FileText {
     let tooLong = FileError(
       path: name, action: "read", reason: "it is longer than the limit of \(maxByteCount) bytes")
     guard byteCount(descriptor) <= maxByteCount else { throw tooLong }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 256 << 10)
-    while true {
-      let count = read(descriptor, &chunk, chunk.count)
-      if count == 0 { return bytes }
-      if count > 0 {
-        guard count <= maxByteCount - bytes.count else { throw tooLong }
-        bytes += chunk[..<count]
-      } else if errno != EINTR {
-        throw FileError(path: name, action: "read", code: errno)
-      }
+    guard let bytes = readToEnd(descriptor, maxByteCount: maxByteCount) else {
+      throw errno == EFBIG ? tooLong : FileError(path: name, action: "read", code: errno)
     }
+    return bytes
   }
 
   /// The length of a file; 0 for a pipe or a device.

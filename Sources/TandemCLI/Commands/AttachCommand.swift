@@ -99,7 +99,6 @@ enum AttachCommand: Command {
         its space although commits are missing there, as after
         tandem promote. Then: tandem sync --lost-history
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -130,7 +129,7 @@ enum AttachCommand: Command {
       Option.space, Option.server, Option.tokenFile, Option.cacert, Option.insecureHTTP,
       Option.table, Option.granularity,
       Option.policy, Option.same, Option.renumber, Option.allowAssignedKeys, Option.allowBlindSpots,
-      Option.allowLostCommits, Option.quiet,
+      Option.allowLostCommits, Flag.quiet,
     ],
     examples: [
       "tandem attach notes.db --space shared.space --table note",
@@ -167,7 +166,7 @@ enum AttachCommand: Command {
           try await SyncSpace.file(spaceName, creates: true)
         }
       let notices = try await ReplicaFile.with(space) { try await replica.attach(tables, to: $0) }
-      guard !arguments[Option.quiet] else { return }
+      guard !arguments[Flag.quiet] else { return }
       let status = try await replica.status()
       let names = status.tables.map { "\($0.name) (\($0.columns.joined(separator: ", ")))" }
       TandemCLI.report(
@@ -199,7 +198,7 @@ enum AttachCommand: Command {
       let space = if let serverSpace { serverSpace } else { try await SyncSpace.file(name) }
       try await ReplicaFile.with(space) { space in
         try await replica.move(to: space, allowsLostCommits: arguments[Option.allowLostCommits])
-        guard !arguments[Option.quiet] else { return }
+        guard !arguments[Flag.quiet] else { return }
         TandemCLI.report(
           "\(path) is attached to \(SyncSpace.plainName(space.name)), which is the same space")
       }

@@ -16,7 +16,6 @@ enum BackupCommand: Command {
       help: "If all spaces were backed up, remove the oldest\nbackups beyond N.")
     static let check = Flag(
       "check", help: "Make no backup, but check one: OUT, or the newest in it.")
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
     static let json = Flag(
       "json",
       help: """
@@ -43,7 +42,7 @@ enum BackupCommand: Command {
       """,
     operands: [.init(name: "OUT", help: "The directory of the backups; created if it is missing.")],
     options: [
-      Option.data, Option.space, Option.tokens, Option.keep, Option.check, Option.quiet,
+      Option.data, Option.space, Option.tokens, Option.keep, Option.check, Flag.quiet,
       Option.json,
     ],
     examples: [
@@ -60,7 +59,7 @@ enum BackupCommand: Command {
   }
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    try arguments.checkQuietJSON(Option.quiet, Option.json)
+    try arguments.checkQuietJSON(Flag.quiet, Option.json)
     guard let out = arguments.operands.first, arguments.operands.count == 1 else {
       throw arguments.error("name one directory for the backups")
     }
@@ -68,16 +67,14 @@ enum BackupCommand: Command {
       arguments[Option.check]
       ? try await check(out, arguments) : try await backUp(to: out, arguments)
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          json.field("backup", result.path)
-          json.field("spaces", result.spaceCount)
-          json.field("unchanged", result.unchangedCount)
-          json.field("failed", result.failed)
-          json.field("removed", result.removed)
-        }
+      try OutputStream.printObject { json in
+        json.field("backup", result.path)
+        json.field("spaces", result.spaceCount)
+        json.field("unchanged", result.unchangedCount)
+        json.field("failed", result.failed)
+        json.field("removed", result.removed)
       }
-    } else if !arguments[Option.quiet] {
+    } else if !arguments[Flag.quiet] {
       let unchanged = result.unchangedCount > 0 ? ", \(result.unchangedCount) unchanged" : ""
       try OutputStream.printLines([
         "\(result.path): \(Quantity.count(result.spaceCount, "space"))\(unchanged)"
@@ -94,7 +91,7 @@ enum BackupCommand: Command {
     let backup = try SpaceBackup.newest(at: out)
     let spaces = try backup.spaces
     var result = Result(path: backup.path)
-    let bar = ProgressBar("checking", isQuiet: arguments[Option.quiet])
+    let bar = ProgressBar("checking", isQuiet: arguments[Flag.quiet])
     let names = try chosen(from: spaces, in: backup.path, arguments)
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
@@ -148,7 +145,7 @@ enum BackupCommand: Command {
     }
     var result = Result(path: "")
     do {
-      let bar = ProgressBar("backing up", isQuiet: arguments[Option.quiet])
+      let bar = ProgressBar("backing up", isQuiet: arguments[Flag.quiet])
       for (number, name) in names.enumerated() {
         bar.update(number, of: names.count, unit: "spaces")
         let copy = "\(hidden)/\(name).space"

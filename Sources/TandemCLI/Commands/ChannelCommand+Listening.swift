@@ -4,7 +4,7 @@ extension ChannelCommand {
   static func listen(at address: SocketAddress, _ arguments: ParsedArguments) async throws -> Int32
   {
     guard arguments.operands.count == 2 else {
-      throw UsageError("unexpected argument '\(arguments.operands[2])'", command: specification)
+      throw arguments.error("unexpected argument '\(arguments.operands[2])'")
     }
     let printer = MessagePrinter(
       subject: arguments[Option.subject], id: arguments[Option.id].map(id),

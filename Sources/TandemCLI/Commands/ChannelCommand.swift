@@ -53,9 +53,8 @@ enum ChannelCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     guard let address = SocketAddress(arguments.operands[1]) else {
-      throw UsageError(
-        "'\(arguments.operands[1])' is not an address: write unix:PATH, HOST:PORT or :PORT",
-        command: specification)
+      throw arguments.error(
+        "'\(arguments.operands[1])' is not an address: write unix:PATH, HOST:PORT or :PORT")
     }
     switch arguments.operands[0] {
     case "listen": return try await listen(at: address, arguments)
@@ -64,7 +63,7 @@ enum ChannelCommand: Command {
       let hint =
         Spelling.closest(to: other, among: ["listen", "send"])
         .map { "; did you mean '\($0)'?" } ?? ""
-      throw UsageError("unknown action '\(other)'\(hint)", command: specification)
+      throw arguments.error("unknown action '\(other)'\(hint)")
     }
   }
 
@@ -91,10 +90,9 @@ extension ChannelCommand {
       throw arguments.error("--\(option.name) is for listen")
     }
     guard let subject = arguments[Option.subject], let id = arguments[Option.id].map(id) else {
-      throw UsageError("send needs --subject and --id", command: specification)
+      throw arguments.error("send needs --subject and --id")
     }
-    let message = ChannelMessage(
-      subject: subject, id: id, values: try values(arguments.operands.dropFirst(2)))
+    let message = ChannelMessage(subject: subject, id: id, values: try values(arguments))
     let deadline = PeerDeadline(timeout(arguments))
     let connected: SocketConnection?
     do {
@@ -116,29 +114,27 @@ extension ChannelCommand {
     return 0
   }
 
-  private static func values(
-    _ assignments: ArraySlice<String>
-  ) throws(UsageError) -> [String: JSONValue] {
+  private static func values(_ arguments: ParsedArguments) throws(UsageError) -> [String: JSONValue]
+  {
     var values: [String: JSONValue] = [:]
-    for assignment in assignments {
+    for assignment in arguments.operands.dropFirst(2) {
       let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty else {
-        throw UsageError("'\(assignment)' is not NAME=JSON", command: specification)
+        throw arguments.error("'\(assignment)' is not NAME=JSON")
       }
       guard values[String(parts[0])] == nil else {
-        throw UsageError("'\(parts[0])' is given twice", command: specification)
+        throw arguments.error("'\(parts[0])' is given twice")
       }
       do {
         values[String(parts[0])] = try JSONValue(
           parsing: parts[1].utf8, maxNestingDepth: ChannelMessage.maxValueNestingDepth)
       } catch {
-        throw UsageError(
-          "'\(parts[1])' is not a JSON value: \(error); a text needs quotes: \(parts[0])='\"…\"'",
-          command: specification)
+        throw arguments.error(
+          "'\(parts[1])' is not a JSON value: \(error); a text needs quotes: \(parts[0])='\"…\"'")
       }
     }
     guard !values.isEmpty else {
-      throw UsageError("send needs values: name='\"Tom\"'", command: specification)
+      throw arguments.error("send needs values: name='\"Tom\"'")
     }
     return values
   }

@@ -8,7 +8,6 @@ enum DetachCommand: Command {
   static let discardConflicts = Flag(
     "discard-conflicts",
     help: "Also remove open conflicts, with the versions that\nthey have.")
-  private static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
 
   static let specification = CommandSpecification(
     name: "detach",
@@ -28,7 +27,7 @@ enum DetachCommand: Command {
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [discardRejected, discardConflicts, quiet],
+    options: [discardRejected, discardConflicts, Flag.quiet],
     examples: ["tandem detach notes.db", "tandem detach notes.db --discard-conflicts"],
     usesDatabases: true)
 
@@ -39,7 +38,7 @@ enum DetachCommand: Command {
       try await replica.detach(
         discardsRejected: arguments[discardRejected],
         discardsConflicts: arguments[discardConflicts])
-      guard !arguments[quiet] else { return }
+      guard !arguments[Flag.quiet] else { return }
       guard let status else { return TandemCLI.report("\(path) is detached") }
       let unsent =
         status.pendingCount == 0

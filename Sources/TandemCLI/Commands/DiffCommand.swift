@@ -105,7 +105,7 @@ enum DiffCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let names = arguments.operands
     guard names != ["-", "-"] else {
-      throw UsageError("only one of OLD and NEW can be standard input", command: specification)
+      throw arguments.error("only one of OLD and NEW can be standard input")
     }
     try arguments.checkQuietJSON(Option.quiet, Option.json)
     for option in [Option.key as any CommandOption, Option.list]
@@ -188,11 +188,10 @@ extension DiffCommand {
   ) throws(UsageError) {
     let lists = sides.compactMap(\.list)
     if arguments.has(Option.table), !sides.contains(where: { $0.database != nil }) {
-      throw UsageError(
-        "--table is for a SQLite file, and neither OLD nor NEW is one", command: specification)
+      throw arguments.error("--table is for a SQLite file, and neither OLD nor NEW is one")
     }
     if arguments.has(Option.format), lists.isEmpty {
-      throw UsageError("--format is for lists, not for tables", command: specification)
+      throw arguments.error("--format is for lists, not for tables")
     }
     try arguments.checkCSVOptions(for: lists.map(\.format))
     for option in [Option.list, Option.noKey]
@@ -200,7 +199,7 @@ extension DiffCommand {
       let reason =
         option.name == Option.list.name
         ? "a table has no order" : "tables without a key are compared by whole rows without --table"
-      throw UsageError("--\(option.name) compares lists; \(reason)", command: specification)
+      throw arguments.error("--\(option.name) compares lists; \(reason)")
     }
   }
 

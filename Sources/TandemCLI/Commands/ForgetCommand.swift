@@ -10,7 +10,6 @@ enum ForgetCommand: Command {
     ) { ForgetCommand.age($0) }
     static let keep = ValueOption(
       "keep", "N", in: 0...Int.max, help: "Keep the last N commits, whatever their age.")
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -28,7 +27,7 @@ enum ForgetCommand: Command {
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
-    options: SpacePlace.Option.all + [Option.olderThan, Option.keep, Option.quiet],
+    options: SpacePlace.Option.all + [Option.olderThan, Option.keep, Flag.quiet],
     examples: [
       "tandem forget --space shared.space --older-than 90d",
       "tandem forget --space notes --data spaces --older-than 30d --keep 1000",
@@ -42,7 +41,7 @@ enum ForgetCommand: Command {
     let (age, keptCount) = (arguments[Option.olderThan], arguments[Option.keep] ?? 0)
     try await SpacePlace.with(arguments) { place in
       let count = try await place.write { try $0.forget(olderThan: age, keeping: keptCount) }
-      if !arguments[Option.quiet] {
+      if !arguments[Flag.quiet] {
         TandemCLI.report("\(place.name): \(Quantity.count(count, "commit")) forgotten")
       }
     }

@@ -27,14 +27,6 @@ enum KeptEditOption {
       other row stays and gets what it lacks; what refers to
       the one of this file refers to it.
       """)
-  static let retry = ValueOption<String>(
-    "retry", "ID|all", takes: "a number, or all",
-    help: "The same as retry ID or retry all.", offer: .words(["all"])
-  ) { $0 }
-  static let discard = ValueOption<String>(
-    "discard", "ID|all", takes: "a number, or all",
-    help: "The same as discard ID or discard all.", offer: .words(["all"])
-  ) { $0 }
   static let json = Flag(
     "json",
     help: """
@@ -47,7 +39,6 @@ enum KeptEditOption {
       \(keyShape)
       The ROW of a version that is deleted is null.
       """)
-  static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
 
   private static func choice(_ text: String) -> KeptEdit.Choice? {
     switch text {
@@ -94,11 +85,7 @@ extension KeptEditsCommand {
   }
 
   static var keptEditOptions: [any CommandOption] {
-    [
-      KeptEditOption.take, KeptEditOption.same, KeptEditOption.retry, KeptEditOption.discard,
-      KeptEditOption.json,
-      KeptEditOption.quiet,
-    ]
+    [KeptEditOption.take, KeptEditOption.same, KeptEditOption.json, Flag.quiet]
   }
 
   /// The word for one of them.
@@ -128,7 +115,7 @@ extension KeptEditsCommand {
         case .discard: try await replica.discard(chosen)
         }
       let rest = try await replica.keptEdits(selection)
-      if !arguments[KeptEditOption.quiet] {
+      if !arguments[Flag.quiet] {
         let subject = word == "all" ? Quantity.count(count, noun) : "\(noun) \(word)"
         let done =
           count > 0
@@ -150,11 +137,7 @@ extension KeptEditsCommand {
   private static func verb(
     _ arguments: ParsedArguments
   ) throws -> (KeptEditVerb, word: String)? {
-    var words = Array(arguments.operands.dropFirst())
-    for option in [KeptEditOption.retry, KeptEditOption.discard] where arguments.has(option) {
-      guard words.isEmpty else { throw arguments.error("choose one of retry and discard") }
-      words = [option.name, arguments[option] ?? ""]
-    }
+    let words = Array(arguments.operands.dropFirst())
     guard !words.isEmpty else {
       guard !arguments.has(KeptEditOption.take), !arguments[KeptEditOption.same] else {
         throw arguments.error("--take and --same need a \(noun): resolve ID")
@@ -196,7 +179,7 @@ extension KeptEditsCommand {
       try OutputStream.printLine { $0.array(of: edits) { $0.write(to: &$1) } }
     } else {
       try OutputStream.printLines(open.flatMap(\.lines))
-      if !arguments[KeptEditOption.quiet] {
+      if !arguments[Flag.quiet] {
         let resolvedCount = edits.count - open.count
         let more = resolvedCount > 0 ? "; \(resolvedCount) resolved: --json shows them" : ""
         let noun = selection == .conflicts ? "open conflict" : noun

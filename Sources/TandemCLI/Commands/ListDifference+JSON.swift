@@ -6,25 +6,17 @@ extension ListDifference where Element: JSONWritable {
   func appendJSON(to bytes: inout [UInt8]) {
     bytes.appendJSON { json in
       json.object { json in
-        json.field("deletions") { write(deletions, to: &$0) }
-        json.field("insertions") { write(insertions, to: &$0) }
-        json.field("moves") { json in
-          json.array(of: moves) { move, json in
-            json.object { json in
-              json.field("from", move.from)
-              json.field("to", move.to)
-            }
-          }
+        write("deletions", deletions, to: &json)
+        write("insertions", insertions, to: &json)
+        json.objects("moves", of: moves) { move, json in
+          json.field("from", move.from)
+          json.field("to", move.to)
         }
-        json.field("updates") { json in
-          json.array(of: updates) { update, json in
-            json.object { json in
-              json.field("oldOffset", update.oldOffset)
-              json.field("newOffset", update.newOffset)
-              json.field("old", update.old)
-              json.field("new", update.new)
-            }
-          }
+        json.objects("updates", of: updates) { update, json in
+          json.field("oldOffset", update.oldOffset)
+          json.field("newOffset", update.newOffset)
+          json.field("old", update.old)
+          json.field("new", update.new)
         }
       }
     }
@@ -32,13 +24,12 @@ extension ListDifference where Element: JSONWritable {
   }
 
   private func write(
-    _ placements: some Sequence<ListPlacement<Int, Element>>, to json: inout JSONWriter
+    _ name: String, _ placements: some Sequence<ListPlacement<Int, Element>>,
+    to json: inout JSONWriter
   ) {
-    json.array(of: placements) { placement, json in
-      json.object { json in
-        json.field("offset", placement.offset)
-        json.field("element", placement.element)
-      }
+    json.objects(name, of: placements) { placement, json in
+      json.field("offset", placement.offset)
+      json.field("element", placement.element)
     }
   }
 }

@@ -115,13 +115,9 @@ extension SpaceCommit {
       json.field("replica", "\(replica)")
       json.field("name", name)
       json.field("commit", "\(id)")
-      json.field("changes") { json in
-        json.array(of: counts.sorted { $0.key < $1.key }) { entry, json in
-          json.object { json in
-            json.field("table", entry.key)
-            json.field("records", entry.value)
-          }
-        }
+      json.objects("changes", of: counts.sorted { $0.key < $1.key }) { entry, json in
+        json.field("table", entry.key)
+        json.field("records", entry.value)
       }
       json.field("overruled", overruled)
     }

@@ -74,24 +74,15 @@ enum MemberCommand: Command {
         ? try arguments.required(Option.role, "owner, writer or reader") : nil
       change = SpaceMemberChange(account: words[2], role: role)
     }
-    switch (arguments[SpacePlace.Option.data], arguments[SpacePlace.Option.store]) {
-    case (let data?, nil):
-      let spaces = try SpaceDirectory(reading: data)
-      guard spaces.contains(words[0]) else {
-        throw SpacePlace.missing(words[0], in: data, among: try spaces.names())
-      }
+    switch try SpacePlace.server(arguments) {
+    case .files(let data):
+      let spaces = try SpacePlace.directory(data, with: words[0])
       try await run(change, in: words[0], of: spaces.memberFile, arguments)
-    case (nil, let address?):
+    case .database(let address):
       try await SpacePlace.withDatabase(address) { database in
-        let names = try await PostgreSQLSpaceStore.names(database)
-        guard names.contains(words[0]) else {
-          throw SpacePlace.missing(words[0], in: "the database", among: names)
-        }
+        _ = try await SpacePlace.store(words[0], in: database)
         try await run(change, in: words[0], of: PostgreSQLMembers(database), arguments)
       }
-    default:
-      throw arguments.error(
-        "name either the server's directory by --data, or its database by --store")
     }
     return ExitStatus.success
   }
@@ -116,11 +107,9 @@ enum MemberCommand: Command {
   private static func print(_ members: [SpaceMember], _ arguments: ParsedArguments) throws {
     for member in members {
       if arguments[Option.json] {
-        try OutputStream.printLine { json in
-          json.object { json in
-            json.field("account", member.account)
-            json.field("role", member.role.rawValue)
-          }
+        try OutputStream.printObject { json in
+          json.field("account", member.account)
+          json.field("role", member.role.rawValue)
         }
       } else {
         try OutputStream.printLines(["\(member.account) \(member.role.rawValue)"])

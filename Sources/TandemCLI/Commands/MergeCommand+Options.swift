@@ -27,19 +27,17 @@ extension MergeCommand {
     var isQuiet: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-      let specification = MergeCommand.specification
       base = arguments[Option.base]
       guard (base == nil) == arguments[Option.unknownBase] else {
-        throw UsageError(
+        throw arguments.error(
           base == nil
             ? "--base is missing: the version that both sides started from; without one, write "
-              + "--unknown-base" : "--base and --unknown-base exclude each other",
-          command: specification)
+              + "--unknown-base" : "--base and --unknown-base exclude each other")
       }
       local = try arguments.required(Option.local, "one version of the list")
       remote = try arguments.required(Option.remote, "the other version of the list")
       guard [base, local, remote].count(where: { $0 == "-" }) <= 1 else {
-        throw UsageError("only one version can be standard input", command: specification)
+        throw arguments.error("only one version can be standard input")
       }
       key = try arguments.required(Option.key, "the fields that identify a record")
       textFields = arguments.all(Option.text).flatMap { $0.split(separator: ",") }
@@ -61,14 +59,12 @@ extension MergeCommand {
       output = arguments[Option.output].flatMap { AtomicFile.isStandardOutput($0) ? nil : $0 }
       printsJSON = arguments[Option.json]
       guard !printsJSON || !arguments.has(Option.output) || output != nil else {
-        throw UsageError(
-          "--json goes to standard output, and --output names that too", command: specification)
+        throw arguments.error("--json goes to standard output, and --output names that too")
       }
-      isQuiet = arguments[Option.quiet]
+      isQuiet = arguments[Flag.quiet]
       guard conflictForm != .file || output != nil || path != nil else {
-        throw UsageError(
-          "--conflicts file needs --output or --path, beside which the file is written",
-          command: specification)
+        throw arguments.error(
+          "--conflicts file needs --output or --path, beside which the file is written")
       }
     }
   }

@@ -48,7 +48,6 @@ enum MergeCommand: Command {
     static let output = ValueOption<String>(
       "output", "OUT", letter: "o",
       help: "Replace this file atomically by the list;\n- is standard output.")
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -88,7 +87,7 @@ enum MergeCommand: Command {
     options: [
       Option.base, Option.unknownBase, Option.local, Option.remote, Option.key, Option.by,
       Option.text, Option.prefer, Option.conflicts, Option.format, Option.path, Option.json,
-      Option.output, Option.quiet,
+      Option.output, Flag.quiet,
     ] + ListRequest.options + CSVOption.ofMerge,
     examples: [
       "tandem merge --base base.json --local mine.json --remote theirs.json --key id",

@@ -57,9 +57,7 @@ extension MirrorCommand {
     }
 
     private static func areSame(_ one: String, _ other: String) -> Bool {
-      var (first, second) = (stat(), stat())
-      return stat(one, &first) == 0 && stat(other, &second) == 0
-        && (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+      FileIdentity(at: one).map { $0 == FileIdentity(at: other) } ?? false
     }
   }
 }

@@ -81,11 +81,9 @@ struct MirrorEvents {
   private func write(
     _ event: String, _ body: (inout JSONWriter) -> Void
   ) throws(OutputError) {
-    try OutputStream.printLine { json in
-      json.object { json in
-        json.field("event", event)
-        body(&json)
-      }
+    try OutputStream.printObject { json in
+      json.field("event", event)
+      body(&json)
     }
   }
 }

@@ -19,7 +19,6 @@ enum PromoteCommand: Command {
     static let cacert = ValueOption<String>(
       "cacert", "FILE",
       help: "Trust the certificates in this PEM file, instead of the\nsystem's, to ask the leader.")
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -43,7 +42,7 @@ enum PromoteCommand: Command {
       Exit status: 0 success, 1 failure, also of a single space, 2 wrong usage.
       """,
     operands: [],
-    options: [Option.data, Option.space, Option.force, Option.cacert, Option.quiet],
+    options: [Option.data, Option.space, Option.force, Option.cacert, Flag.quiet],
     examples: ["tandem promote --data spaces"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -69,7 +68,7 @@ enum PromoteCommand: Command {
     var failureCount = 0
     var lines: [String] = []
     let names = try spaces.names()
-    let bar = ProgressBar("promoting", isQuiet: arguments[Option.quiet])
+    let bar = ProgressBar("promoting", isQuiet: arguments[Flag.quiet])
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
       do {
@@ -94,7 +93,7 @@ enum PromoteCommand: Command {
     } else if lines.isEmpty, failureCount == 0 {
       lines.append("\(data): the spaces were promoted before")
     }
-    if !arguments[Option.quiet] { try OutputStream.printLines(lines) }
+    if !arguments[Flag.quiet] { try OutputStream.printLines(lines) }
     return failureCount == 0 ? ExitStatus.success : failureStatus
   }
 

@@ -26,7 +26,6 @@ enum RekeyCommand: Command {
         "notes":[TEXT],"statements":[SQL]}. The statements are
         there with --dry-run only.
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -53,7 +52,7 @@ enum RekeyCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
-      Option.table, Option.autoincrement, Option.text, Option.dryRun, Option.json, Option.quiet,
+      Option.table, Option.autoincrement, Option.text, Option.dryRun, Option.json, Flag.quiet,
     ],
     examples: [
       "tandem rekey shop.db --table invoice --autoincrement",
@@ -65,12 +64,12 @@ enum RekeyCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]
     _ = try arguments.required(Option.table, "the name of the table")
-    try arguments.checkQuietJSON(Option.quiet, Option.json)
+    try arguments.checkQuietJSON(Flag.quiet, Option.json)
     guard arguments[Option.autoincrement] != arguments[Option.text] else {
       throw arguments.error("give one of: --autoincrement or --text")
     }
     let isDryRun = arguments[Option.dryRun]
-    let bar = ProgressBar("rekey", isQuiet: arguments[Option.quiet])
+    let bar = ProgressBar("rekey", isQuiet: arguments[Flag.quiet])
     defer { bar.finish() }
     let change = try await ReplicaFile.with(path) { database, _ in
       let names = try await tableNames(in: database, arguments)
@@ -88,7 +87,7 @@ enum RekeyCommand: Command {
         ["PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE"] + change.statements + ["COMMIT"]
       try OutputStream.write(Array(statements.map { $0 + ";\n" }.joined().utf8), to: STDOUT_FILENO)
     }
-    guard !arguments[Option.quiet], !arguments[Option.json] else { return ExitStatus.success }
+    guard !arguments[Flag.quiet], !arguments[Option.json] else { return ExitStatus.success }
     let form = arguments[Option.text] ? "is a random text" : "is AUTOINCREMENT"
     let tense = isDryRun ? "would change: it" : "has changed: it"
     for table in change.tables {
@@ -125,22 +124,14 @@ enum RekeyCommand: Command {
 extension KeyChange {
   fileprivate func write(to json: inout JSONWriter, isDryRun: Bool) {
     json.object { json in
-      json.field("tables") { json in
-        json.array(of: tables) { table, json in
-          json.object { json in
-            json.field("table", table.name)
-            json.field("key", table.key)
-          }
-        }
+      json.objects("tables", of: tables) { table, json in
+        json.field("table", table.name)
+        json.field("key", table.key)
       }
-      json.field("references") { json in
-        json.array(of: references) { reference, json in
-          json.object { json in
-            json.field("table", reference.table)
-            json.field("column", reference.column)
-            json.field("parent", reference.parent)
-          }
-        }
+      json.objects("references", of: references) { reference, json in
+        json.field("table", reference.table)
+        json.field("column", reference.column)
+        json.field("parent", reference.parent)
       }
       json.field("notes", notes)
       if isDryRun { json.field("statements", statements) }

@@ -12,18 +12,13 @@ enum ReplicaFile {
       path: path,
       configuration: DatabaseConfiguration(access: access, journal: .asItIs, maxReaderCount: 2))
     do {
-      let result = try await body(
-        database, DatabaseReplica(database, epochPolicy: epochPolicy))
-      await database.close()
-      return result
+      return try await closing(database.close) {
+        try await body(database, DatabaseReplica(database, epochPolicy: epochPolicy))
+      }
     } catch let error as DatabaseError where error.code.primary == .readOnly {
-      await database.close()
       throw FileError(
         path: path, action: "written",
         reason: "it is read-only; let this user write the file and its directory, or use a copy")
-    } catch {
-      await database.close()
-      throw error
     }
   }
 
@@ -43,14 +38,7 @@ enum ReplicaFile {
   static func with<Result>(
     _ space: SyncSpace, _ body: (SyncSpace) async throws -> Result
   ) async throws -> Result {
-    do {
-      let result = try await body(space)
-      await space.close()
-      return result
-    } catch {
-      await space.close()
-      throw error
-    }
+    try await closing(space.close) { try await body(space) }
   }
 }
 

@@ -11,7 +11,6 @@ enum RestoreCommand: Command {
       "space", "NAME", isRepeatable: true, help: "Restore only this space. Repeatable.")
     static let tokens = ValueOption<String>(
       "tokens", "FILE", help: "Restore the access tokens too, into this file.")
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -31,7 +30,7 @@ enum RestoreCommand: Command {
     operands: [
       .init(name: "BACKUP", help: "A backup, or the directory of backups for the newest one.")
     ],
-    options: [Option.data, Option.space, Option.tokens, Option.quiet],
+    options: [Option.data, Option.space, Option.tokens, Flag.quiet],
     examples: [
       "tandem restore --data spaces --tokens tokens /backups/tandem",
       "tandem restore --data spaces --space notes /backups/tandem/2027-01-31T03-00-00Z",
@@ -72,7 +71,7 @@ enum RestoreCommand: Command {
         throw FileError(path: target, action: "restored", code: errno)
       }
     }
-    let bar = ProgressBar("restoring", isQuiet: arguments[Option.quiet])
+    let bar = ProgressBar("restoring", isQuiet: arguments[Flag.quiet])
     for (number, name) in names.enumerated() {
       bar.update(number, of: 2 * names.count, unit: "steps")
       try await SpaceSnapshot.check(copies.file(of: name))
@@ -101,7 +100,7 @@ enum RestoreCommand: Command {
     try AtomicFile.synchronize(data)
     try AtomicFile.synchronize(AtomicFile.directory(of: data))
     await spaces.close()
-    if !arguments[Option.quiet] {
+    if !arguments[Flag.quiet] {
       try OutputStream.printLines([
         "\(data): \(Quantity.count(names.count, "space")) of \(backup.path)"
       ])

@@ -518,11 +518,9 @@ enum ServeCommand: Command {
   ) throws(OutputError) {
     do throws(OutputError) {
       if arguments[Option.json] {
-        try OutputStream.printLine { json in
-          json.object { json in
-            json.field("event", event)
-            if let url { json.field("url", url) }
-          }
+        try OutputStream.printObject { json in
+          json.field("event", event)
+          if let url { json.field("url", url) }
         }
       } else if let url {
         try OutputStream.printLines(["\(event) on \(url)"])

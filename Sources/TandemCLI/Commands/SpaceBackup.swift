@@ -21,16 +21,8 @@ struct SpaceBackup {
 
   /// The names in a directory, in no order.
   static func names(in directory: String) throws -> [String] {
-    guard let stream = opendir(directory) else {
+    guard let names = directoryNames(directory) else {
       throw FileError(path: directory, action: "read", code: errno)
-    }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-        name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-      }
-      if name != ".", name != ".." { names.append(name) }
     }
     return names
   }

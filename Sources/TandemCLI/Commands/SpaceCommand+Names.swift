@@ -26,7 +26,7 @@ extension SpaceCommand {
     let name = try confirmed("rename", arguments)
     let taken = FileError(
       path: name, action: "renamed", reason: "there is a space \(newName); choose another name")
-    switch try place(arguments) {
+    switch try SpacePlace.server(arguments) {
     case .files(let data):
       try await withLock(data, name) { spaces in
         guard try await spaces.rename(name, to: newName) else { throw taken }
@@ -43,7 +43,7 @@ extension SpaceCommand {
 
   private static func delete(_ arguments: ParsedArguments) async throws {
     let name = try confirmed("delete", arguments)
-    switch try place(arguments) {
+    switch try SpacePlace.server(arguments) {
     case .files(let data):
       try await withLock(data, name) { spaces in try await spaces.delete(name) }
     case .database(let address): try await withStore(address, name) { try await $0.delete() }
@@ -56,15 +56,12 @@ extension SpaceCommand {
     guard access(path, F_OK) != 0 else {
       throw FileError(path: path, action: "written", reason: "it exists; choose another name")
     }
-    let place = try place(arguments)
+    let server = try SpacePlace.server(arguments)
     try await withNewFile(path) { hidden in
-      switch place {
+      switch server {
       case .files(let data):
         try SpacePlace.checkHasNoCopies(data)
-        let spaces = try SpaceDirectory(reading: data)
-        guard spaces.contains(name) else {
-          throw SpacePlace.missing(name, in: data, among: try spaces.names())
-        }
+        let spaces = try SpacePlace.directory(data, with: name)
         try SpaceSnapshot.make(of: name, in: spaces, at: hidden)
       case .database(let address):
         try await withStore(address, name) { store in
@@ -85,7 +82,7 @@ extension SpaceCommand {
     }
     let taken = FileError(
       path: name, action: "imported", reason: "there is a space of this name; choose another one")
-    switch try place(arguments) {
+    switch try SpacePlace.server(arguments) {
     case .files(let data):
       let spaces = try SpaceDirectory(reading: data)
       guard access(spaces.file(of: name), F_OK) != 0 else { throw taken }
@@ -115,27 +112,12 @@ extension SpaceCommand {
 // MARK: - Places
 
 extension SpaceCommand {
-  private enum Place {
-    case files(String)
-    case database(String)
-  }
-
-  private static func place(_ arguments: ParsedArguments) throws -> Place {
-    switch (arguments[SpacePlace.Option.data], arguments[SpacePlace.Option.store]) {
-    case (let data?, nil): return .files(data)
-    case (nil, let address?): return .database(address)
-    default:
-      throw arguments.error(
-        "name either the server's directory by --data, or its database by --store")
-    }
-  }
-
   /// The name of the space, which was typed twice.
   private static func confirmed(
     _ action: String, _ arguments: ParsedArguments
   ) throws -> String {
     let name = try arguments.required(SpacePlace.Option.space, "the name of the space")
-    _ = try place(arguments)
+    _ = try SpacePlace.server(arguments)
     var typed = arguments[Option.confirm]
     if typed == nil, Terminal(descriptor: STDIN_FILENO).isTerminal {
       TandemCLI.report("type the name of the space once more to \(action) it:")
@@ -152,31 +134,23 @@ extension SpaceCommand {
   private static func withLock(
     _ data: String, _ name: String, _ body: (SpaceDirectory) async throws -> Void
   ) async throws {
-    _ = try SpaceDirectory(reading: data)
-    let spaces = try SpaceDirectory(path: data)
-    let result: Result<Void, any Error>
-    do {
-      guard spaces.contains(name) || spaces.former(name) == .incomplete else {
-        throw SpacePlace.missing(name, in: data, among: try spaces.names())
-      }
-      result = .success(try await body(spaces))
-    } catch {
-      result = .failure(error)
+    // Of a space that was not copied completely, there is only the name.
+    if try SpaceDirectory(reading: data).former(name) != .incomplete {
+      _ = try SpacePlace.directory(data, with: name)
     }
-    await spaces.close()
-    try result.get()
+    let spaces = try SpaceDirectory(path: data)
+    try await closing {
+      await spaces.close()
+    } after: {
+      try await body(spaces)
+    }
   }
 
   private static func withStore(
     _ address: String, _ name: String, _ body: (PostgreSQLSpaceStore) async throws -> Void
   ) async throws {
     try await SpacePlace.withDatabase(address) { database in
-      guard let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
-      else {
-        let names = try await PostgreSQLSpaceStore.names(database)
-        throw SpacePlace.missing(name, in: "the database", among: names)
-      }
-      try await body(store)
+      try await body(try await SpacePlace.store(name, in: database))
     }
   }
 

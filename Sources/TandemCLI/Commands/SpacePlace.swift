@@ -38,20 +38,42 @@ struct SpacePlace {
   ) async throws -> Value {
     let name = try arguments.required(
       Option.space, "the file of a space, or its name and --data or --store")
-    guard let address = arguments[Option.store] else {
-      let path = try file(name, arguments[Option.data])
-      return try await body(SpacePlace(name: path, kind: .file))
-    }
-    guard arguments[Option.data] == nil else {
-      throw arguments.error("--data is for files: leave it out with --store")
-    }
-    return try await withDatabase(address) { database in
-      guard let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
-      else {
-        let names = try await PostgreSQLSpaceStore.names(database)
-        throw missing(name, in: "the database", among: names)
+    guard arguments[Option.data] != nil || arguments[Option.store] != nil else {
+      guard access(name, F_OK) == 0 || errno != ENOENT else {
+        throw FileError(
+          path: name, action: "read",
+          reason: "there is no such file; for a space of a server, name the server's directory by "
+            + "--data DIR, or its database by --store ADDRESS")
       }
-      return try await body(SpacePlace(name: name, kind: .database(store)))
+      return try await body(SpacePlace(name: name, kind: .file))
+    }
+    switch try server(arguments) {
+    case .files(let data):
+      try checkHasNoCopies(data)
+      let path = try directory(data, with: name).file(of: name)
+      return try await body(SpacePlace(name: path, kind: .file))
+    case .database(let address):
+      return try await withDatabase(address) { database in
+        let found = try await store(name, in: database)
+        return try await body(SpacePlace(name: name, kind: .database(found)))
+      }
+    }
+  }
+
+  /// Where a server keeps its spaces.
+  enum Server {
+    case files(String)
+    case database(String)
+  }
+
+  /// The place of all spaces, which the arguments name.
+  static func server(_ arguments: ParsedArguments) throws -> Server {
+    switch (arguments[Option.data], arguments[Option.store]) {
+    case (let data?, nil): return .files(data)
+    case (nil, let address?): return .database(address)
+    default:
+      throw arguments.error(
+        "name either the server's directory by --data, or its database by --store")
     }
   }
 
@@ -63,29 +85,27 @@ struct SpacePlace {
     let database = try await PostgreSQLDatabase.open(address: address, creates: false) {
       TandemCLI.report($0)
     }
-    let result: Result<Value, any Error>
-    do { result = .success(try await body(database)) } catch { result = .failure(error) }
-    await database.close()
-    return try result.get()
+    return try await closing(database.close) { try await body(database) }
   }
 
-  /// The file of a space, in a directory if there is one.
-  private static func file(_ name: String, _ directory: String?) throws -> String {
-    guard let directory else {
-      guard access(name, F_OK) == 0 || errno != ENOENT else {
-        throw FileError(
-          path: name, action: "read",
-          reason: "there is no such file; for a space of a server, name the server's directory by "
-            + "--data DIR, or its database by --store ADDRESS")
-      }
-      return name
-    }
-    try checkHasNoCopies(directory)
-    let spaces = try SpaceDirectory(reading: directory)
+  /// A directory that has a space.
+  static func directory(_ path: String, with name: String) throws -> SpaceDirectory {
+    let spaces = try SpaceDirectory(reading: path)
     guard spaces.contains(name) else {
-      throw missing(name, in: directory, among: try spaces.names())
+      throw missing(name, in: path, among: try spaces.names())
     }
-    return spaces.file(of: name)
+    return spaces
+  }
+
+  /// A space of a database.
+  static func store(
+    _ name: String, in database: PostgreSQLDatabase
+  ) async throws -> PostgreSQLSpaceStore {
+    if let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false) {
+      return store
+    }
+    let names = try await PostgreSQLSpaceStore.names(database)
+    throw missing(name, in: "the database", among: names)
   }
 
   /// Throws if the spaces of a directory are copies of those of another server.

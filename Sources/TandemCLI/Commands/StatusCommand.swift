@@ -83,22 +83,18 @@ extension ReplicaStatus {
       json.field("pending", pendingCount)
       json.field("conflicts", conflictCount)
       json.field("rejected", rejectedCount)
-      json.field("tables") { json in
-        json.array(of: tables) { table, json in
+      json.objects("tables", of: tables) { table, json in
+        json.field("name", table.name)
+        json.field("key", table.keyColumns)
+        json.field("columns", table.columns)
+        json.field("policies") { json in
           json.object { json in
-            json.field("name", table.name)
-            json.field("key", table.keyColumns)
-            json.field("columns", table.columns)
-            json.field("policies") { json in
-              json.object { json in
-                for (column, policy) in table.sortedPolicies { json.field(column, policy.rawValue) }
-              }
-            }
-            json.field("same", table.same)
-            json.field("pending", table.pendingCount)
-            json.field("nullKeys", table.nullKeyCount)
+            for (column, policy) in table.sortedPolicies { json.field(column, policy.rawValue) }
           }
         }
+        json.field("same", table.same)
+        json.field("pending", table.pendingCount)
+        json.field("nullKeys", table.nullKeyCount)
       }
       json.field("notices", notices.map(LibraryNames.replaced))
     }

@@ -12,7 +12,6 @@ enum StoreCommand: Command {
         "outcome":"copied","revision":R,"rows":N}; the outcome may
         also be "copiedBefore", or "failed" with an "error".
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -40,12 +39,13 @@ enum StoreCommand: Command {
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
-      .init(name: "ACTION", help: "copy, sql or upgrade.", offer: .words(["copy", "sql", "upgrade"])),
+      .init(
+        name: "ACTION", help: "copy, sql or upgrade.", offer: .words(["copy", "sql", "upgrade"])),
       .init(
         name: "[FROM TO [SPACE...]]",
         help: "The places, and the names of the spaces to copy; or the address to upgrade."),
     ],
-    options: [Option.json, Option.quiet],
+    options: [Option.json, Flag.quiet],
     examples: [
       "tandem store sql", "tandem store copy spaces postgresql://tandem@db.example/spaces",
       "tandem store copy service=spaces spaces notes", "tandem store upgrade service=spaces",
@@ -79,7 +79,7 @@ enum StoreCommand: Command {
   {
     try PostgreSQLDatabase.check(address: address)
     let (former, format) = try await PostgreSQLDatabase.upgrade(address: address)
-    if !arguments[Option.quiet] {
+    if !arguments[Flag.quiet] {
       TandemCLI.report(
         former == format
           ? "the schema has format \(format), that of this version"
@@ -94,7 +94,7 @@ enum StoreCommand: Command {
     let failureCount = try await StoreCopy.with(from: source, to: target, arguments) { copy in
       var failureCount = 0
       for name in chosen.isEmpty ? try await copy.names() : chosen {
-        let bar = ProgressBar(name, isQuiet: arguments[Option.quiet] || arguments[Option.json])
+        let bar = ProgressBar(name, isQuiet: arguments[Flag.quiet] || arguments[Option.json])
         let result: Result<StoreCopy.Outcome, any Error>
         do {
           result = .success(
@@ -109,7 +109,7 @@ enum StoreCommand: Command {
       return failureCount
     }
     guard failureCount == 0 else { return 1 }
-    if !arguments[Option.quiet] {
+    if !arguments[Flag.quiet] {
       TandemCLI.report(
         "the spaces in \(source) are marked as moved, and servers refuse them: serve \(target), then delete "
           + "\(source)")
@@ -122,22 +122,20 @@ enum StoreCommand: Command {
   ) throws {
     if case .failure(let error) = result { TandemCLI.report("\(name): \(error)") }
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          json.field("space", name)
-          switch result {
-          case .success(.copied(let copy)):
-            json.field("outcome", "copied")
-            json.field("revision", "\(copy.head)")
-            json.field("rows", copy.rowCount)
-          case .success(.copiedBefore): json.field("outcome", "copiedBefore")
-          case .failure(let error):
-            json.field("outcome", "failed")
-            json.field("error", "\(error)")
-          }
+      try OutputStream.printObject { json in
+        json.field("space", name)
+        switch result {
+        case .success(.copied(let copy)):
+          json.field("outcome", "copied")
+          json.field("revision", "\(copy.head)")
+          json.field("rows", copy.rowCount)
+        case .success(.copiedBefore): json.field("outcome", "copiedBefore")
+        case .failure(let error):
+          json.field("outcome", "failed")
+          json.field("error", "\(error)")
         }
       }
-    } else if !arguments[Option.quiet], case .success(let outcome) = result {
+    } else if !arguments[Flag.quiet], case .success(let outcome) = result {
       switch outcome {
       case .copied(let copy):
         try OutputStream.printLines([

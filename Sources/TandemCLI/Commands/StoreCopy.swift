@@ -35,20 +35,16 @@ struct StoreCopy {
     let (path, address) = isToDatabase ? (source, target) : (target, source)
     if isToDatabase { _ = try SpaceDirectory(reading: path) }
     let directory = try SpaceDirectory(path: path)
-    let result: Result<Value, any Error>
-    do {
-      result = .success(
-        try await SpacePlace.withDatabase(address) { database in
-          try await body(
-            StoreCopy(
-              directory: directory, path: path, database: database, isToDatabase: isToDatabase,
-              target: target))
-        })
-    } catch {
-      result = .failure(error)
+    return try await closing {
+      await directory.close()
+    } after: {
+      try await SpacePlace.withDatabase(address) { database in
+        try await body(
+          StoreCopy(
+            directory: directory, path: path, database: database, isToDatabase: isToDatabase,
+            target: target))
+      }
     }
-    await directory.close()
-    return try result.get()
   }
 
   private static func isAddress(_ text: String) -> Bool {
@@ -82,10 +78,7 @@ extension StoreCopy {
   private func copyToDatabase(
     _ name: String, _ progress: @escaping @Sendable (Int, Int) -> Void
   ) async throws -> Outcome {
-    guard directory.contains(name) else {
-      throw SpacePlace.missing(name, in: path, among: try directory.names())
-    }
-    let file = directory.file(of: name)
+    let file = try SpacePlace.directory(path, with: name).file(of: name)
     let position = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
     guard let position else { throw SpacePlace.missing(name, in: path, among: []) }
     let members = try directory.memberFile.members(of: name)
@@ -113,11 +106,7 @@ extension StoreCopy {
   private func copyToFile(
     _ name: String, _ progress: @escaping @Sendable (Int, Int) -> Void
   ) async throws -> Outcome {
-    guard let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
-    else {
-      throw SpacePlace.missing(
-        name, in: "the database", among: try await PostgreSQLSpaceStore.names(database))
-    }
+    let store = try await SpacePlace.store(name, in: database)
     guard SpaceName.isValid(name) else {
       throw FileError(
         path: name, action: "copied",

@@ -45,7 +45,6 @@ enum SyncCommand: Command {
         adoptLocal those of this file. All that is overruled is
         kept as conflicts.
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
@@ -66,7 +65,7 @@ enum SyncCommand: Command {
       --watch, 0 also after Ctrl-C while the space cannot be reached.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Option.quiet],
+    options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Flag.quiet],
     examples: [
       "tandem sync notes.db", "tandem sync notes.db --watch --json",
       "tandem sync notes.db --verify",
@@ -76,15 +75,14 @@ enum SyncCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let verifiesRows = arguments[Option.verify]
     if verifiesRows, arguments[Option.watch] {
-      throw UsageError(
-        "--verify ends when all rows are compared, so it does not go with --watch",
-        command: specification)
+      throw arguments.error(
+        "--verify ends when all rows are compared, so it does not go with --watch")
     }
     MemoryArenas.useOne()
     let decision = arguments[Option.lostHistory]
     let output = SyncOutput(
       path: arguments.operands[0], printsJSON: arguments[Option.json],
-      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch])
+      isQuiet: arguments[Flag.quiet], watches: arguments[Option.watch])
     defer { output.progress.finish() }
     guard output.watches else {
       return try await synchronize(decision, verifyingRows: verifiesRows, output)
@@ -307,7 +305,7 @@ final class SyncOutput: Sendable {
 
   private func printLine(_ body: (inout JSONWriter) -> Void) {
     do {
-      try OutputStream.printLine { $0.object(body) }
+      try OutputStream.printObject(body)
     } catch {
       // Nobody would learn anything more. A synchronization may be stopped at any moment.
       TandemCLI.report("\(error)")
@@ -318,12 +316,10 @@ final class SyncOutput: Sendable {
   /// Writes the event of a file that cannot be synchronized.
   func noteBlock(_ reason: String) {
     guard printsJSON else { return }
-    try? OutputStream.printLine { json in
-      json.object { json in
-        json.field("event", "status")
-        json.field("status", "blocked")
-        json.field("reason", LibraryNames.replaced(in: reason))
-      }
+    try? OutputStream.printObject { json in
+      json.field("event", "status")
+      json.field("status", "blocked")
+      json.field("reason", LibraryNames.replaced(in: reason))
     }
   }
 
@@ -362,16 +358,14 @@ final class SyncOutput: Sendable {
   }
 
   func writeEnd(pushed: Int, pulled: Int, _ status: ReplicaStatus) throws {
-    try OutputStream.printLine { json in
-      json.object { json in
-        json.field("event", "end")
-        json.field("revision", status.revision?.shortText)
-        json.field("pushed", pushed)
-        json.field("pulled", pulled)
-        json.field("conflicts", status.conflictCount)
-        json.field("rejected", status.rejectedCount)
-        json.field("pending", status.pendingCount)
-      }
+    try OutputStream.printObject { json in
+      json.field("event", "end")
+      json.field("revision", status.revision?.shortText)
+      json.field("pushed", pushed)
+      json.field("pulled", pulled)
+      json.field("conflicts", status.conflictCount)
+      json.field("rejected", status.rejectedCount)
+      json.field("pending", status.pendingCount)
     }
   }
 

@@ -162,19 +162,15 @@ enum TokenCommand: Command {
     let issue = try action == .create ? new(arguments) : nil
     let end = try arguments[Option.expires].map { try $0.time(arguments) }
     let place = try await place(arguments)
-    do {
+    return try await closing(place.end) {
       switch action {
       case .create: if let issue { try await create(issue, in: place, arguments) }
       case .rotate: try await rotate(until: end, in: place, arguments)
       case .revoke: try await revoke(in: place, arguments)
       case .list: try await list(place, arguments)
       }
-    } catch {
-      await place.end()
-      throw error
+      return 0
     }
-    await place.end()
-    return 0
   }
 
   private static func place(_ arguments: ParsedArguments) async throws -> any TokenPlace {
@@ -356,20 +352,10 @@ extension TokenCommand {
   private static func print(
     _ token: AccessToken, used: Int? = nil, secret: String? = nil, _ arguments: ParsedArguments
   ) throws {
-    let useText = used.map { TimeText.text(seconds: $0) }
     if arguments[Option.json] {
-      try OutputStream.printLine { json in
-        json.object { json in
-          json.field("id", token.id)
-          json.field("account", token.account)
-          json.field("access", token.access.rawValue)
-          json.field("spaces", token.scope.names)
-          json.field("create", token.creates.names)
-          json.field("expires", token.expiryText)
-          json.field("used", useText)
-          json.field("note", token.note)
-          if let secret { json.field("token", secret) }
-        }
+      try OutputStream.printObject { json in
+        token.writeFields(to: &json, used: used)
+        if let secret { json.field("token", secret) }
       }
     } else {
       let end = token.hasExpired(at: WallClock.seconds()) ? "expired" : "expires"
@@ -377,7 +363,8 @@ extension TokenCommand {
         "\(token.id) \(token.account) \(token.access.rawValue) \(token.scope.text)"
           + (token.creates == .noSpaces ? "" : " create=\(token.creates.text)")
           + (token.expiryText.map { " \(end)=\($0)" } ?? "")
-          + (useText.map { " used=\($0)" } ?? "") + (token.note.map { " # \($0)" } ?? "")
+          + (used.map { " used=\(TimeText.text(seconds: $0))" } ?? "")
+          + (token.note.map { " # \($0)" } ?? "")
       ])
     }
   }

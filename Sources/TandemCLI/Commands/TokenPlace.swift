@@ -41,7 +41,6 @@ struct TokenFilePlace: TokenPlace {
         if !creates { _ = try TokenFile.read(name) }
         throw FileError(path: name, action: "written", code: code)
       }
-      var (held, found) = (stat(), stat())
       while flock(descriptor, LOCK_EX) != 0 {
         guard errno == EINTR else {
           let code = errno
@@ -50,10 +49,9 @@ struct TokenFilePlace: TokenPlace {
         }
       }
       // The one who had the lock before has replaced the file.
-      let isCurrent =
-        fstat(descriptor, &held) == 0 && stat(name, &found) == 0 && held.st_ino == found.st_ino
-        && held.st_dev == found.st_dev
-      if isCurrent { return (descriptor, isNew) }
+      if let held = FileIdentity(of: descriptor), held == FileIdentity(at: name) {
+        return (descriptor, isNew)
+      }
       close(descriptor)
     }
   }

@@ -87,7 +87,7 @@ enum WatchCommand: Command {
       showsInitial: arguments[Option.initial], isQuiet: arguments[Option.quiet],
       waits: arguments[Option.wait], limit: arguments[Option.once] ?? .max)
     if options.waits, arguments[Option.table] == nil, arguments[Option.query] == nil {
-      throw UsageError("--wait needs --table or --query", command: specification)
+      throw arguments.error("--wait needs --table or --query")
     }
     // Ctrl-C works from here on, because opening the file may wait for a lock.
     let summary = try await Stop.ending {
@@ -136,8 +136,9 @@ enum WatchCommand: Command {
     let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
     let database = try await Database.open(
       path: arguments.operands[0], configuration: configuration)
-    do {
-      let query = try await query(arguments, in: database)
+    // Otherwise the write-ahead log and its index would remain beside the file.
+    try await closing(database.close) {
+      let query = try await Self.query(arguments, in: database)
       let mode = try await database.read {
         try $0.fetchValue("PRAGMA journal_mode", as: String.self)
       }
@@ -145,11 +146,6 @@ enum WatchCommand: Command {
         database: database, query: query, explanation: try await query.explanation(in: database),
         journalMode: mode, options: options)
       try await watch.run(output, &shown)
-      await database.close()
-    } catch {
-      // Otherwise the write-ahead log and its index would remain beside the file.
-      await database.close()
-      throw error
     }
   }
 }
@@ -191,7 +187,7 @@ extension WatchCommand {
     let key = arguments[Option.key]
     guard let sql = arguments[Option.query] else {
       guard key == nil else {
-        throw UsageError("--key needs --query", command: specification)
+        throw arguments.error("--key needs --query")
       }
       return LiveQuery(table: try await table(arguments[Option.table], in: database))
     }
@@ -200,7 +196,7 @@ extension WatchCommand {
         key == nil
         ? "a query needs --key: the columns that identify a row"
         : "choose one of --table and --query"
-      throw UsageError(message, command: specification)
+      throw arguments.error(message)
     }
     return LiveQuery(SQL(text: sql), key: key)
   }

@@ -87,27 +87,21 @@ enum WebhookCommand: Command {
   private static func with(
     _ arguments: ParsedArguments, _ body: (any WebhookStore) async throws -> Int32
   ) async throws -> Int32 {
-    if let address = arguments[SpacePlace.Option.store] {
-      guard arguments[SpacePlace.Option.data] == nil else {
-        throw arguments.error("--data is for files: leave it out with --store")
+    switch try SpacePlace.server(arguments) {
+    case .files(let directory):
+      let path = WebhookFile.path(in: directory)
+      guard access(path, F_OK) == 0 else {
+        throw FileError(
+          path: path, action: "read",
+          reason: "there is no such file: no server with --webhook has used the directory")
       }
+      let file = try await WebhookFile(path: path, creates: false)
+      return try await closing(file.close) { try await body(file) }
+    case .database(let address):
       return try await SpacePlace.withDatabase(address) { database in
         try await body(try await PostgreSQLWebhooks(database, creates: false))
       }
     }
-    let directory = try arguments.required(
-      SpacePlace.Option.data, "the directory of the spaces, or --store")
-    let path = WebhookFile.path(in: directory)
-    guard access(path, F_OK) == 0 else {
-      throw FileError(
-        path: path, action: "read",
-        reason: "there is no such file: no server with --webhook has used the directory")
-    }
-    let file = try await WebhookFile(path: path, creates: false)
-    let result: Result<Int32, any Error>
-    do { result = .success(try await body(file)) } catch { result = .failure(error) }
-    await file.close()
-    return try result.get()
   }
 
   private static func print(_ letter: DeadLetter, _ arguments: ParsedArguments) throws {
@@ -118,15 +112,13 @@ enum WebhookCommand: Command {
           + "\(Quantity.bytes(Double(letter.body.count)))  \(letter.reason)\(due)"
       ])
     }
-    try OutputStream.printLine { json in
-      json.object { json in
-        json.field("id", Int(letter.id))
-        json.field("space", letter.space)
-        json.field("time", Quantity.time(letter.time * 1_000))
-        json.field("reason", letter.reason)
-        json.field("due", letter.isDue)
-        json.field("body", String(decoding: letter.body, as: UTF8.self))
-      }
+    try OutputStream.printObject { json in
+      json.field("id", Int(letter.id))
+      json.field("space", letter.space)
+      json.field("time", Quantity.time(letter.time * 1_000))
+      json.field("reason", letter.reason)
+      json.field("due", letter.isDue)
+      json.field("body", String(decoding: letter.body, as: UTF8.self))
     }
   }
 }

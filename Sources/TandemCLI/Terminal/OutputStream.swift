@@ -38,17 +38,7 @@ final class OutputStream {
   }
 
   static func write(_ bytes: [UInt8], to descriptor: Int32) throws(OutputError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        systemWrite(descriptor, bytes.baseAddress! + written, bytes.count - written)
-      }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw OutputError(code: errno)
-      }
-      written += count
-    }
+    guard writeAll(bytes, to: descriptor) else { throw OutputError(code: errno) }
   }
 
   /// Writes one JSON value on a line of standard output.
@@ -57,6 +47,11 @@ final class OutputStream {
     bytes.appendJSON(body)
     bytes.append(UInt8(ascii: "\n"))
     try write(bytes, to: STDOUT_FILENO)
+  }
+
+  /// Writes one JSON object, whose fields `body` writes, on a line of standard output.
+  static func printObject(_ body: (inout JSONWriter) -> Void) throws(OutputError) {
+    try printLine { $0.object(body) }
   }
 
   /// Writes lines of text to standard output.
@@ -110,9 +105,4 @@ struct OutputError: Error, CustomStringConvertible {
   var description: String {
     "cannot write output: \(String(cString: strerror(code)))\(consequence)"
   }
-}
-
-/// `write(2)`; the methods above hide its own name.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-  write(descriptor, bytes, count)
 }

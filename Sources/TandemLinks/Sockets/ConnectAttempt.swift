@@ -1,12 +1,5 @@
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// An attempt to connect a socket, which can be cancelled.
 final class ConnectAttempt: Sendable {
@@ -53,7 +46,7 @@ final class ConnectAttempt: Sendable {
     let deadline = maxWait.map { now() + $0 }
     while true {
       if isCancelled.load(ordering: .relaxed) { return ECANCELED }
-      if systemConnect(number, name, count) == 0 { return 0 }
+      if SystemLibrary.connect(number, name, count) == 0 { return 0 }
       switch errno {
       case EINPROGRESS, EALREADY, EINTR: return answer(to: number, until: deadline)
       // The listener of a Unix-domain socket has no room for one more.
@@ -80,11 +73,4 @@ final class ConnectAttempt: Sendable {
     }
     return ECANCELED
   }
-}
-
-// With a name that no member of the type above has.
-private func systemConnect(
-  _ number: CInt, _ name: UnsafePointer<sockaddr>, _ count: socklen_t
-) -> CInt {
-  connect(number, name, count)
 }

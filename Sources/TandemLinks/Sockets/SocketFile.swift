@@ -1,32 +1,19 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// The file of a listening Unix-domain socket, by its identity and its path, so that the file of another process is
 /// never removed.
 struct SocketFile: Sendable {
   private let path: String
-  private let identity: Identity
-
-  /// The identity of a file. The system does not reuse it while the bound socket is open, and a listener's socket
+  /// The identity of the file. The system does not reuse it while the bound socket is open, and a listener's socket
   /// is open until its file has been removed.
-  private struct Identity: Equatable {
-    var device: dev_t
-    var number: ino_t
-
-    init(_ status: stat) { (device, number) = (status.st_dev, status.st_ino) }
-  }
+  private let identity: FileIdentity
 
   /// The socket at a path, if there is one.
   private init?(at path: String) {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
     self.path = path
-    identity = Identity(status)
+    identity = FileIdentity(status)
   }
 
   /// Listens at a path, and replaces a socket file that was left over.
@@ -45,7 +32,7 @@ struct SocketFile: Sendable {
       guard bind(descriptor.number, name, count) == 0 else { return false }
       // No peer can connect before the socket listens.
       return chmod(path, 0o600) == 0
-        && systemListen(descriptor.number, SocketListener.maxWaitingConnectionCount) == 0
+        && SystemLibrary.listen(descriptor.number, SocketListener.maxWaitingConnectionCount) == 0
     }
     return (descriptor, SocketFile(at: path))
   }
@@ -110,9 +97,8 @@ private struct SocketLock {
 
   /// Returns true if the open file still has the path: the previous owner of the lock has removed its file.
   private static func isFile(at path: String, openAs number: CInt) -> Bool {
-    var (named, opened) = (stat(), stat())
-    return lstat(path, &named) == 0 && fstat(number, &opened) == 0
-      && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
+    var named = stat()
+    return lstat(path, &named) == 0 && FileIdentity(named) == FileIdentity(of: number)
   }
 
   /// Releases the lock, and removes its file unless it has contents: then it belongs to another program.
@@ -122,6 +108,3 @@ private struct SocketLock {
     close(number)
   }
 }
-
-// With a name that no member of the types above has.
-private func systemListen(_ number: CInt, _ count: CInt) -> CInt { listen(number, count) }

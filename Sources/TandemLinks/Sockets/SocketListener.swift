@@ -1,13 +1,6 @@
 import Dispatch
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// Accepts connections of ``ChannelLink``s at an address.
 public final class SocketListener: ChannelListener {
@@ -44,7 +37,7 @@ public final class SocketListener: ChannelListener {
       setsockopt(
         descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
       return bind(descriptor.number, name, count) == 0
-        && systemListen(descriptor.number, maxWaitingConnectionCount) == 0
+        && SystemLibrary.listen(descriptor.number, maxWaitingConnectionCount) == 0
     }
   }
 
@@ -83,7 +76,7 @@ public final class SocketListener: ChannelListener {
     while !isClosed.load(ordering: .acquiring) {
       var waiting = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
       guard poll(&waiting, 1, Self.pollMilliseconds) > 0 else { continue }
-      let number = systemAccept(descriptor.number)
+      let number = SystemLibrary.accept(descriptor.number, nil, nil)
       if number >= 0 {
         SystemSockets.configure(number)
         return .success(SocketConnection(SocketDescriptor(number)))
@@ -126,6 +119,3 @@ enum AcceptFailure: Equatable {
     }
   }
 }
-
-private func systemListen(_ number: CInt, _ count: CInt) -> CInt { listen(number, count) }
-private func systemAccept(_ number: CInt) -> CInt { accept(number, nil, nil) }

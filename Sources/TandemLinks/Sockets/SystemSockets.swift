@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// A socket, closed when its last reference is released: never while another thread uses its number in a call.
 final class SocketDescriptor: Sendable {
@@ -12,7 +6,7 @@ final class SocketDescriptor: Sendable {
 
   init(_ number: CInt) { self.number = number }
 
-  deinit { _ = systemClose(number) }
+  deinit { SystemLibrary.close(number) }
 
   /// Ends both directions; calls that wait for it return.
   func shutDown() { _ = shutdown(number, CInt(SHUT_RDWR)) }
@@ -118,7 +112,7 @@ enum SystemSockets {
   }
 
   private static func socket(family: CInt) throws(ChannelLinkError) -> SocketDescriptor {
-    let number = systemSocket(family, streamType, 0)
+    let number = SystemLibrary.socket(family, streamType, 0)
     guard number >= 0 else { throw failure("make a socket") }
     configure(number)
     return SocketDescriptor(number)
@@ -190,10 +184,4 @@ enum SystemSockets {
     }
     return count < 0 ? .failure(failure("receive")) : .success(bytes)
   }
-}
-
-// With names that no members of the types above have.
-private func systemClose(_ number: CInt) -> CInt { close(number) }
-private func systemSocket(_ family: CInt, _ type: CInt, _ number: CInt) -> CInt {
-  socket(family, type, number)
 }

@@ -1,12 +1,5 @@
+internal import SystemLibrary
 internal import TandemHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// An open directory. All names are looked up in the directory itself, wherever it has been moved,
 /// and symbolic links under them are never followed. A directory that is opened once is checked and
@@ -137,7 +130,7 @@ final class Directory: Sendable {
 
   /// Returns once the names in it are on disk.
   func synchronize() throws(TransportError) {
-    guard OpenFile.synchronize(descriptor) else {
+    guard synchronizeFile(descriptor) else {
       throw .cannotWrite("the directory cannot be written to disk", path)
     }
   }
@@ -145,16 +138,8 @@ final class Directory: Sendable {
   /// The names of everything in it but itself and its parent, in no order.
   func names() throws(TransportError) -> [String] {
     let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard copy >= 0, let stream = fdopendir(copy) else {
+    guard let names = directoryNames(closing: copy) else {
       throw .cannotWrite("the directory cannot be read", path)
-    }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
     }
     return names
   }
@@ -163,18 +148,8 @@ final class Directory: Sendable {
 // MARK: - Surroundings
 
 extension Directory {
-  /// The identity of a file or directory, whatever its name.
-  struct Identity: Equatable {
-    var device: dev_t
-    var number: ino_t
-  }
-
   /// The identity of the file at a path; `nil` if there is none.
-  static func identity(at path: String) -> Identity? {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    return Identity(device: status.st_dev, number: status.st_ino)
-  }
+  static func identity(at path: String) -> FileIdentity? { FileIdentity(at: path) }
 
   /// The path of the directory that the last part of a path is in.
   static func parent(of path: String) -> String {
@@ -207,10 +182,9 @@ extension Directory {
   }
 
   /// The identity of the file at a path in it; `nil` if there is none.
-  func identity(of path: String) -> Identity? {
+  func identity(of path: String) -> FileIdentity? {
     var status = stat()
-    guard fstatat(descriptor, path, &status, 0) == 0 else { return nil }
-    return Identity(device: status.st_dev, number: status.st_ino)
+    return fstatat(descriptor, path, &status, 0) == 0 ? FileIdentity(status) : nil
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import SystemLibrary
 internal import TandemDigests
 internal import TandemHTTP
 internal import TandemRecords

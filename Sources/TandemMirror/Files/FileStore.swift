@@ -129,9 +129,6 @@ extension FileStore {
     return file
   }
 
-  /// The names of all files that the index has.
-  var knownNames: Set<FileName> { index.names(in: folder) }
-
   /// Notes, durably, the files that may not belong to their rows: they are about to be replaced, and the rows
   /// have not been committed yet.
   func setDirty(_ names: Set<FileName>) throws(TransportError) {

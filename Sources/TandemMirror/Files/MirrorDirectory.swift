@@ -1,3 +1,4 @@
+internal import SystemLibrary
 internal import TandemHTTP
 
 /// The directory of a mirror, around folders of files.

@@ -1,12 +1,5 @@
+internal import SystemLibrary
 internal import TandemHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// A file open for writing, closed when it is gone.
 final class OpenFile: Sendable {
@@ -30,13 +23,8 @@ final class OpenFile: Sendable {
 
   /// Writes all bytes.
   func write(_ bytes: [UInt8]) throws(TransportError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        systemWrite(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if count < 0, errno != EINTR { throw .cannotWrite("the file cannot be written", path) }
-      written += max(0, count)
+    guard writeAll(bytes, to: descriptor) else {
+      throw .cannotWrite("the file cannot be written", path)
     }
   }
 
@@ -47,7 +35,7 @@ final class OpenFile: Sendable {
     }
     while true {
       let count = withUnsafeTemporaryAllocation(byteCount: Self.chunkByteCount, alignment: 1) {
-        let count = systemRead(descriptor, $0.baseAddress, $0.count)
+        let count = read(descriptor, $0.baseAddress, $0.count)
         if count > 0 { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         return count
       }
@@ -65,7 +53,7 @@ final class OpenFile: Sendable {
 
   /// Returns once the contents are on disk.
   func synchronize() throws(TransportError) {
-    guard OpenFile.synchronize(descriptor) else {
+    guard synchronizeFile(descriptor) else {
       throw .cannotWrite("the file cannot be written to disk", path)
     }
   }
@@ -74,14 +62,6 @@ final class OpenFile: Sendable {
   fileprivate func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
   fileprivate func unlock() { flock(descriptor, LOCK_UN) }
-
-  /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, `F_FULLFSYNC`.
-  static func synchronize(_ descriptor: Int32) -> Bool {
-    #if canImport(Darwin)
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
-    #endif
-    return fsync(descriptor) == 0
-  }
 }
 
 /// The lock of a directory, held by one process for as long as this object exists.
@@ -104,12 +84,3 @@ final class FileLock: Sendable {
 
   deinit { file.unlock() }
 }
-
-/// `write(2)` and `read(2)`, under names that the methods above do not hide.
-private func systemWrite(
-  _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
-) -> Int { write(descriptor, bytes, count) }
-
-private func systemRead(
-  _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int
-) -> Int { read(descriptor, bytes, count) }

@@ -1,12 +1,5 @@
+internal import SystemLibrary
 internal import TandemHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The contents of a file or of standard input, and their decompression.
 enum FileBytes {
@@ -49,7 +42,7 @@ enum FileBytes {
     defer { chunk.deallocate() }
     var byteCount = 0
     while true {
-      let count = systemRead(descriptor, chunk.baseAddress, chunk.count)
+      let count = read(descriptor, chunk.baseAddress, chunk.count)
       if count == 0 { return try requireVersion() }
       guard count > 0 else {
         if errno == EINTR { continue }
@@ -100,28 +93,11 @@ enum FileBytes {
   }
 }
 
-/// The size of a file and the time of its last change, by which a change is noticed while the file is read.
-private struct FileVersion: Equatable {
-  let byteCount: Int
-  private let seconds: Int
-  private let nanoseconds: Int
-
-  /// `nil` if it is no regular file, such as a pipe.
-  init?(_ descriptor: Int32) {
+extension FileVersion {
+  /// The version of an open file; `nil` if it is no regular file, such as a pipe.
+  fileprivate init?(_ descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    byteCount = Int(status.st_size)
-    #if canImport(Darwin)
-      let time = status.st_mtimespec
-    #else
-      let time = status.st_mtim
-    #endif
-    (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec)
+    self.init(status)
   }
-}
-
-/// `read(2)`, under a name that ``FileBytes`` does not hide.
-private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int
-{
-  read(descriptor, bytes, count)
 }

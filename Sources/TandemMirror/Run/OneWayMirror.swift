@@ -19,8 +19,8 @@ public actor OneWayMirror<Item: Identifiable & Sendable> where Item.ID: Sendable
   /// The report of a run.
   public typealias Report = MirrorReport<Item.ID>
 
-  /// The options of the runs that start from now on.
-  public private(set) var options: MirrorOptions
+  /// The options of the runs.
+  public nonisolated let options: MirrorOptions
   private let steps: MirrorProcessorSteps<Item>
   private let clock: any Clock<Duration>
   private let chance: @Sendable () async -> Double
@@ -69,9 +69,6 @@ public actor OneWayMirror<Item: Identifiable & Sendable> where Item.ID: Sendable
     self.chance = chance
     phasePublisher = MirrorPhasePublisher(published: published)
   }
-
-  /// Sets the options of the runs that start from now on; a run in progress keeps its own.
-  public func setOptions(_ options: MirrorOptions) { self.options = options }
 
   /// Waits for the first run that starts from now on, and returns its report.
   ///

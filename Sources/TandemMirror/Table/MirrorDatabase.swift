@@ -1,14 +1,7 @@
 internal import Synchronization
+internal import SystemLibrary
 internal import TandemRecords
 internal import TandemSQLite
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The database of a run. A file that is named by its path is opened once it exists, and created once there is
 /// something to write: an unfit list creates none.

@@ -1,55 +1,86 @@
-/// Bytes as a text (RFC 4648, section 4), as JSON has them.
-package enum Base64 {
-  private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-  private static let values = Dictionary(uniqueKeysWithValues: zip(alphabet, 0...))
-  private static let padding = UInt8(ascii: "=")
-
-  static func text(of bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity((bytes.count + 2) / 3 * 4)
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      let bits = group.reduce(0) { $0 << 8 | Int($1) } << ((3 - group.count) * 8)
-      for place in 0..<4 {
-        text.append(place > group.count ? padding : alphabet[bits >> (18 - place * 6) & 63])
+extension [UInt8] {
+  /// Appends bytes in Base64 with padding (RFC 4648, section 4).
+  mutating func append(base64 blob: [UInt8]) {
+    for start in stride(from: 0, to: blob.count, by: 3) {
+      let group = blob[start..<Swift.min(start + 3, blob.count)]
+      let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
+      for position in 0..<4 {
+        let sextet = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * position)) & 0x3F
+        append(position <= group.count ? base64Digit(sextet) : UInt8(ascii: "="))
       }
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of a text; `nil` if it is not the text of any bytes.
-  static func bytes(of text: String) -> [UInt8]? {
+  private func base64Digit(_ value: UInt8) -> UInt8 {
+    switch value {
+    case 0..<26: return value + UInt8(ascii: "A")
+    case 26..<52: return value - 26 + UInt8(ascii: "a")
+    case 52..<62: return value - 52 + UInt8(ascii: "0")
+    case 62: return UInt8(ascii: "+")
+    default: return UInt8(ascii: "/")
+    }
+  }
+
+  /// Reads Base64 with padding (RFC 4648, section 4) as `append(base64:)` writes it. Returns `nil`
+  /// for anything else, such as line breaks, missing padding, or bits after the last byte.
+  init?(base64 text: String) {
+    guard text.utf8.count % 4 == 0 else { return nil }
     var bytes: [UInt8] = []
-    var (bits, bitCount) = (0, 0)
-    for character in text.utf8.prefix(while: { $0 != padding }) {
-      guard let value = values[character] else { return nil }
-      (bits, bitCount) = (bits << 6 | value, bitCount + 6)
-      if bitCount >= 8 {
-        bitCount -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> bitCount))
-        bits &= 1 << bitCount - 1
+    bytes.reserveCapacity(text.utf8.count / 4 * 3)
+    var bits: UInt32 = 0
+    var digitCount = 0
+    var paddingCount = 0
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "=") {
+        paddingCount += 1
+        bits <<= 6
+      } else {
+        guard paddingCount == 0, let sextet = base64Value(byte) else { return nil }
+        bits = bits << 6 | sextet
       }
+      digitCount += 1
+      guard digitCount == 4 else { continue }
+      guard paddingCount <= 2, bits & (1 << UInt32(8 * paddingCount) - 1) == 0 else { return nil }
+      for position in 0..<3 - paddingCount {
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(16 - 8 * position)))
+      }
+      bits = 0
+      digitCount = 0
     }
-    // Only one text stands for these bytes.
-    return Base64.text(of: bytes) == text ? bytes : nil
+    self = bytes
   }
 
-  /// The bytes of a text in the alphabet for addresses, without padding (section 5); `nil` if it is not the text of any
-  /// bytes.
-  package static func urlBytes(of text: String) -> [UInt8]? {
-    let isOther: (UInt8) -> Bool = { [UInt8(ascii: "+"), UInt8(ascii: "/"), padding].contains($0) }
-    guard !text.utf8.contains(where: isOther) else { return nil }
-    let standard = text.utf8.map { (character: UInt8) -> UInt8 in
-      switch character {
+  /// Reads Base64 in the alphabet for addresses, without padding (section 5). Returns `nil` for anything else.
+  package init?(base64URL text: String) {
+    guard !text.utf8.contains(where: { "+/=".utf8.contains($0) }) else { return nil }
+    let standard = text.utf8.map { (digit: UInt8) -> UInt8 in
+      switch digit {
       case UInt8(ascii: "-"): UInt8(ascii: "+")
       case UInt8(ascii: "_"): UInt8(ascii: "/")
-      default: character
+      default: digit
       }
     }
-    let paddingCount = (4 - standard.count % 4) % 4
-    return bytes(
-      of: String(decoding: standard + Array(repeating: padding, count: paddingCount), as: UTF8.self)
-    )
+    let padding = [UInt8](repeating: UInt8(ascii: "="), count: (4 - standard.count % 4) % 4)
+    self.init(base64: String(decoding: standard + padding, as: UTF8.self))
+  }
+}
+
+extension String {
+  /// Bytes in Base64 with padding.
+  init(base64 bytes: [UInt8]) {
+    var text: [UInt8] = []
+    text.append(base64: bytes)
+    self.init(decoding: text, as: UTF8.self)
+  }
+}
+
+private func base64Value(_ digit: UInt8) -> UInt32? {
+  switch digit {
+  case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
+  case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a") + 26)
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0") + 52)
+  case UInt8(ascii: "+"): 62
+  case UInt8(ascii: "/"): 63
+  default: nil
   }
 }

@@ -122,7 +122,7 @@ extension FoundationType {
   /// The field's value that a JSON value stands for.
   func fieldValue(of json: JSONValue) -> FieldValue? {
     switch json {
-    case .string(let text): self == .data ? Base64.bytes(of: text).map { .blob($0) } : .text(text)
+    case .string(let text): self == .data ? [UInt8](base64: text).map { .blob($0) } : .text(text)
     case .number(let digits):
       if self == .decimal {
         .text(digits)
@@ -140,7 +140,7 @@ extension FoundationType {
     case .integer(let number): .number("\(number)")
     case .real(let number): .number("\(number)")
     case .text(let text): self == .decimal ? .number(text) : .string(text)
-    case .blob(let bytes): .string(Base64.text(of: bytes))
+    case .blob(let bytes): .string(String(base64: bytes))
     }
   }
 }

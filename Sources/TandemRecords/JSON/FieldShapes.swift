@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import SystemLibrary
 
 /// The field names of objects read so far, as a tree. An object is a path from the root, with one
 /// step per field. Objects with the same names in the same order end at the same shape and share

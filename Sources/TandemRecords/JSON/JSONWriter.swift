@@ -79,6 +79,15 @@ package struct JSONWriter {
     body(&self)
   }
 
+  /// Writes the name of a field and an array with one object per element, whose fields `body` writes.
+  package mutating func objects<Element>(
+    _ name: String, of elements: some Sequence<Element>,
+    _ body: (Element, inout JSONWriter) -> Void
+  ) {
+    writeName(name)
+    array(of: elements) { element, json in json.object { body(element, &$0) } }
+  }
+
   /// Writes a value that is neither an array nor an object; `append` appends its text.
   @inline(__always)
   package mutating func scalar(_ append: (inout [UInt8]) -> Void) {
@@ -185,13 +194,9 @@ extension SetDifference: JSONWritable where Element: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.object { json in
       json.field("inserted", inserted)
-      json.field("updated") { json in
-        json.array(of: updated) { update, json in
-          json.object { json in
-            json.field("old", update.old)
-            json.field("new", update.new)
-          }
-        }
+      json.objects("updated", of: updated) { update, json in
+        json.field("old", update.old)
+        json.field("new", update.new)
       }
       json.field("deleted", deleted)
     }
@@ -254,28 +259,6 @@ extension [UInt8] {
     default:
       append(byte < 0x10 ? "\\u000" : "\\u001")
       append(contentsOf: String(byte & 0xF, radix: 16).utf8)
-    }
-  }
-
-  /// Appends bytes in Base64 with padding (RFC 4648, section 4).
-  package mutating func append(base64 blob: [UInt8]) {
-    for start in stride(from: 0, to: blob.count, by: 3) {
-      let group = blob[start..<Swift.min(start + 3, blob.count)]
-      let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-      for position in 0..<4 {
-        let sextet = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * position)) & 0x3F
-        append(position <= group.count ? base64Digit(sextet) : UInt8(ascii: "="))
-      }
-    }
-  }
-
-  private func base64Digit(_ value: UInt8) -> UInt8 {
-    switch value {
-    case 0..<26: return value + UInt8(ascii: "A")
-    case 26..<52: return value - 26 + UInt8(ascii: "a")
-    case 52..<62: return value - 52 + UInt8(ascii: "0")
-    case 62: return UInt8(ascii: "+")
-    default: return UInt8(ascii: "/")
     }
   }
 }

@@ -7,13 +7,18 @@ enum MergedPart {
   /// A record in conflict, in all versions; `nil` for a version without it.
   case conflict(base: ListRecord?, local: ListRecord?, remote: ListRecord?)
 
-  /// True if every resolution of the list has the record.
-  var isCertain: Bool {
+  /// The record in each version of the list; `nil` for a version without it.
+  fileprivate var versions: (base: ListRecord?, local: ListRecord?, remote: ListRecord?) {
     switch self {
-    case .record: return true
-    case .conflict(_, let local, let remote): return local != nil && remote != nil
+    case .record(let record): return (record, record, record)
+    case .conflict(let base, let local, let remote): return (base, local, remote)
     }
   }
+
+  fileprivate var isConflict: Bool { if case .conflict = self { true } else { false } }
+
+  /// True if every resolution of the list has the record.
+  fileprivate var isCertain: Bool { versions.local != nil && versions.remote != nil }
 }
 
 extension ListText {
@@ -176,9 +181,10 @@ private struct MergedTextWriter {
     }
     var text = layout.start
     layout.endLine(&text)
+    let versions = parts.map(\.versions)
     text += marked(
-      base: side(parts.compactMap(\.base)), local: side(parts.compactMap(\.local)),
-      remote: side(parts.compactMap(\.remote)), lineEnd: layout.lineEnd)
+      base: side(versions.compactMap { $0.base }), local: side(versions.compactMap { $0.local }),
+      remote: side(versions.compactMap { $0.remote }), lineEnd: layout.lineEnd)
     return text + layout.endAfterLine
   }
 
@@ -245,31 +251,6 @@ private struct MergedTextWriter {
         ?? CSVText.cell(of: value, special: list.specialCharacters)[...]
     }
     return Array(comments ?? []) + cells.joined(separator: [list.delimiter])
-  }
-}
-
-extension MergedPart {
-  fileprivate var isConflict: Bool { if case .conflict = self { true } else { false } }
-
-  fileprivate var base: ListRecord? {
-    switch self {
-    case .record(let record): return record
-    case .conflict(let base, _, _): return base
-    }
-  }
-
-  fileprivate var local: ListRecord? {
-    switch self {
-    case .record(let record): return record
-    case .conflict(_, let local, _): return local
-    }
-  }
-
-  fileprivate var remote: ListRecord? {
-    switch self {
-    case .record(let record): return record
-    case .conflict(_, _, let remote): return remote
-    }
   }
 }
 

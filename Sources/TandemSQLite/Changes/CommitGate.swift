@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// A lock around one value. A commit takes it when it begins and releases it when it has been
 /// published, in different functions of one thread, which `Mutex` does not allow.

@@ -1,13 +1,6 @@
 internal import Dispatch
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// Connections that tasks and threads check out, in the order in which they request them.
 final class ConnectionPool: Sendable {

@@ -1,12 +1,5 @@
 internal import CSQLite
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// The file that the first connection of a database opened. All further connections open the same
 /// file, even after the working directory has changed, and never another file at its place.
@@ -17,20 +10,7 @@ struct DatabaseFile: Sendable {
   /// that is not UTF-8.
   let path: String
   /// The identity of the file; `nil` for a database in memory.
-  private let identity: Identity?
-
-  private struct Identity: Hashable {
-    var device: UInt64
-    var number: UInt64
-
-    /// The identity of the file that is at a path now, if there is one.
-    init?(ofFileAt path: String) {
-      var status = stat()
-      guard stat(path, &status) == 0 else { return nil }
-      device = UInt64(truncatingIfNeeded: status.st_dev)
-      number = UInt64(truncatingIfNeeded: status.st_ino)
-    }
-  }
+  private let identity: FileIdentity?
 
   /// The file of the first connection.
   ///
@@ -42,7 +22,7 @@ struct DatabaseFile: Sendable {
       identity = nil
       return
     }
-    guard let identity = Identity(ofFileAt: path), !connection.isFileGone else {
+    guard let identity = FileIdentity(at: path), !connection.isFileGone else {
       throw DatabaseError.fileIsGone(path: givenPath)
     }
     self.path = path
@@ -75,7 +55,7 @@ struct DatabaseFile: Sendable {
   }
 
   private func checkIsAtItsPlace() throws(DatabaseError) {
-    guard identity == nil || Identity(ofFileAt: path) == identity else {
+    guard identity == nil || FileIdentity(at: path) == identity else {
       throw DatabaseError.fileIsGone(path: givenPath)
     }
   }

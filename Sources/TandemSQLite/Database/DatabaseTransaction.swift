@@ -57,11 +57,6 @@ extension DatabaseTransaction where Access == WriteAccess {
       return changed ? connection.changeCount : 0
     }
   }
-
-  /// The rowid of the row that was inserted last in this connection, 0 if there is none.
-  public var lastInsertedRowID: Int64 {
-    sqlite3_last_insert_rowid(connection.handle.pointer)
-  }
 }
 
 extension DatabaseTransaction {

@@ -23,6 +23,8 @@ final class KeyedRowEncoder: Encoder {
   private var record: UInt32 = 0
   private var boundCount = 0
   private var hasUnknownKey = false
+  /// True if the record encodes itself without keys.
+  private var isKeyless = false
   private var keyType: ObjectIdentifier?
   private var cached: AnyObject?
 
@@ -58,7 +60,14 @@ final class KeyedRowEncoder: Encoder {
   /// Takes all values of a record.
   func take(_ value: some Encodable) throws {
     parts = []
-    try value.encode(to: self)
+    isKeyless = false
+    let outcome = Result { try value.encode(to: self) }
+    guard !isKeyless else {
+      throw DatabaseError(
+        code: .mismatch, message: "a record encodes itself by keys, one for each column",
+        path: path)
+    }
+    try outcome.get()
     for (key, part) in parts {
       let value = try fieldValue(key) { try part.fieldValue() }
       try put(
@@ -91,17 +100,14 @@ final class KeyedRowEncoder: Encoder {
     init(_ container: KeyedEncodingContainer<Key>) { self.container = container }
   }
 
-  func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    FailingEncoding(hasNames)
-  }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { keyless.unkeyedContainer() }
 
-  func singleValueContainer() -> any SingleValueEncodingContainer {
-    FailingEncoding(hasNames)
-  }
+  func singleValueContainer() -> any SingleValueEncodingContainer { keyless }
 
-  private var hasNames: DatabaseError {
-    DatabaseError(
-      code: .mismatch, message: "a record encodes itself by keys, one for each column", path: path)
+  /// An encoder for a record without keys: it is encoded in vain, because ``take(_:)`` throws.
+  private var keyless: FieldEncoder {
+    isKeyless = true
+    return FieldEncoder(codings.coding)
   }
 }
 

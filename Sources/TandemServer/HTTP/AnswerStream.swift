@@ -74,39 +74,11 @@ public final class AnswerStream: Sendable {
   }
 
   /// The bytes that wait, for a reader that is no server; `nil` after the end.
-  package func takeBytes() -> [UInt8]? { state.withLock { $0.isEnded ? nil : take(&$0) } }
-
-  private func take(_ state: inout State) -> [UInt8] {
-    defer { (state.pieces, state.waitingByteCount) = ([], 0) }
-    return state.pieces.flatMap { $0 }
-  }
-
-  /// The next bytes, for a reader that is no server; `nil` at the end. Cancellation ends the stream.
-  package func nextBytes() async -> [UInt8]? {
-    while true {
-      let part = await withTaskCancellationHandler {
-        await withCheckedContinuation { (arrived: CheckedContinuation<Part, Never>) in
-          state.withLock { state in
-            if state.isEnded { return arrived.resume(returning: .end) }
-            guard state.pieces.isEmpty else {
-              return arrived.resume(returning: .bytes(take(&state)))
-            }
-            state.resume = { arrived.resume(returning: .bytes([])) }
-          }
-        }
-      } onCancel: {
-        end()
-      }
-      switch part {
-      case .end: return nil
-      case .bytes(let bytes): if !bytes.isEmpty { return bytes }
-      }
+  package func takeBytes() -> [UInt8]? {
+    state.withLock { state in
+      defer { (state.pieces, state.waitingByteCount) = ([], 0) }
+      return state.isEnded ? nil : state.pieces.flatMap { $0 }
     }
-  }
-
-  private enum Part: Sendable {
-    case bytes([UInt8])
-    case end
   }
 
   /// Moves bytes that wait into a buffer. If none do, calls `wait`, and `resume` once when some

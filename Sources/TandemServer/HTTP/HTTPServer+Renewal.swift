@@ -1,13 +1,6 @@
 internal import CMicroHTTP
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 // The library reads a certificate when a daemon starts. So a renewed certificate needs a new daemon,
 // which takes the socket over. The former daemon retires: its connections end with their next

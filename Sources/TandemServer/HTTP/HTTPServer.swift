@@ -1,13 +1,6 @@
 internal import CMicroHTTP
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// An HTTP/1.1 server on libmicrohttpd, with one thread for all connections.
 ///
@@ -135,7 +128,7 @@ public final class HTTPServer: Sendable {
   ///
   /// - Throws: ``ServerError`` with code `certificate` or `address`. The socket is closed then.
   func start(_ descriptor: Int32, _ identity: Identity?) throws(ServerError) -> Daemon {
-    let file = fileNumber(of: descriptor)
+    let file = FileIdentity(of: descriptor)
     var options = cmicrohttp_options()
     options.listening = descriptor
     options.connection_byte_count = limits.connectionByteCount
@@ -174,7 +167,7 @@ public final class HTTPServer: Sendable {
     if let pointer { return Daemon(pointer: pointer, socket: descriptor, identity: identity) }
     let reason = systemReason()
     // The library closes the socket after some errors. Then its number may have a new meaning.
-    if fileNumber(of: descriptor) == file { close(descriptor) }
+    if FileIdentity(of: descriptor) == file { close(descriptor) }
     throw identity == nil
       ? ServerError(.address, "the server cannot start: \(reason)")
       : ServerError(
@@ -523,10 +516,4 @@ extension HTTPServer {
       metrics.count(.connectionsEnded)
     }
   }
-}
-
-/// The number that the system gives to the file or the socket of a descriptor; `nil` if it is closed.
-private func fileNumber(of descriptor: Int32) -> UInt64? {
-  var status = stat()
-  return fstat(descriptor, &status) == 0 ? UInt64(truncatingIfNeeded: status.st_ino) : nil
 }

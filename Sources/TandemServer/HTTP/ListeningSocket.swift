@@ -1,12 +1,5 @@
 internal import CMicroHTTP
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// A TCP socket that listens. The ``HTTPServer`` that gets it closes it.
 public struct ListeningSocket: Sendable {
@@ -76,7 +69,7 @@ public struct ListeningSocket: Sendable {
       fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
       && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0
       && bind(descriptor, address, entry.ai_addrlen) == 0
-      && systemListen(descriptor, backlogCount) == 0
+      && SystemLibrary.listen(descriptor, backlogCount) == 0
     if isReady { return descriptor }
     let code = errno
     close(descriptor)
@@ -146,9 +139,4 @@ func clientNetwork(of address: String) -> String {
     bytes.prefix(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
   }
   return "\(digits)/64"
-}
-
-/// `listen(2)`; the method above hides its own name.
-private func systemListen(_ descriptor: Int32, _ count: Int32) -> Int32 {
-  listen(descriptor, count)
 }

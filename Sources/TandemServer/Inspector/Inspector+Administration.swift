@@ -126,21 +126,10 @@ extension Inspector {
     }
     return Self.text { json in
       json.field("count", found.count)
-      json.field("tokens") { json in
-        // The newest ones are at the end.
-        json.array(of: found.suffix(Self.maxTokenCount).reversed()) { token, json in
-          json.object { json in
-            json.field("id", token.id)
-            json.field("account", token.account)
-            json.field("access", token.access.rawValue)
-            json.field("spaces", token.scope.names)
-            json.field("create", token.creates.names)
-            json.field("expires", token.expiryText)
-            json.field("isExpired", token.hasExpired(at: WallClock.seconds()))
-            json.field("used", uses[token.hash].map { TimeText.text(seconds: $0) })
-            json.field("note", token.note)
-          }
-        }
+      // The newest ones are at the end.
+      json.objects("tokens", of: found.suffix(Self.maxTokenCount).reversed()) { token, json in
+        token.writeFields(to: &json, used: uses[token.hash])
+        json.field("isExpired", token.hasExpired(at: WallClock.seconds()))
       }
     }
   }

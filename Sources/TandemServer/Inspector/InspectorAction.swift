@@ -54,6 +54,9 @@ enum InspectorAction: Equatable {
         })
     case "revokeToken": self = .revokeToken(id: try fields.text("id"))
     case "setMember":
+      guard fields.rest["role"] != nil else {
+        throw SyncRequestError(.malformed, "the field role is missing; null removes the member")
+      }
       self = .setMember(
         space: try fields.space(), account: try fields.account(),
         try fields.optional("role", "reader, writer or owner") { SpaceRole(rawValue: $0) })

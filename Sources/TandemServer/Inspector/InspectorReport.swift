@@ -34,13 +34,9 @@ struct InspectorReport {
       json.field("spaceCount", spaceCount)
       json.field("foundCount", foundCount)
       json.field("mayChangeTokens", mayChangeTokens)
-      json.field("spaces") { json in
-        json.array(of: spaces) { entry, json in
-          json.object { json in
-            json.field("name", entry.name)
-            json.field("version", entry.version)
-          }
-        }
+      json.objects("spaces", of: spaces) { entry, json in
+        json.field("name", entry.name)
+        json.field("version", entry.version)
       }
       if let (name, inspection) = inspection {
         json.field("space") { write(inspection, of: name, to: &$0) }
@@ -55,38 +51,26 @@ struct InspectorReport {
     json.object { json in
       json.field("name", name)
       if let members {
-        json.field("members") { json in
-          json.array(of: members) { member, json in
-            json.object { json in
-              json.field("account", member.account)
-              json.field("role", member.role.rawValue)
-            }
-          }
+        json.objects("members", of: members) { member, json in
+          json.field("account", member.account)
+          json.field("role", member.role.rawValue)
         }
       }
       json.field("state", space.state)
       json.field("byteCount", space.byteCount)
       json.field("replicaCount", space.replicaCount)
       json.field("replicas") { $0.array(of: space.replicas) { Self.write($0, to: &$1) } }
-      json.field("commits") { json in
-        json.array(of: space.commits) { commit, json in
-          json.object { json in
-            json.field("version", commit.version)
-            json.field("time", commit.time)
-            json.field("replica", commit.replica)
-            json.field("account", commit.account)
-          }
-        }
+      json.objects("commits", of: space.commits) { commit, json in
+        json.field("version", commit.version)
+        json.field("time", commit.time)
+        json.field("replica", commit.replica)
+        json.field("account", commit.account)
       }
       json.field("overruledCount", space.overruledCount)
-      json.field("overruled") { json in
-        json.array(of: space.overruled) { overruled, json in
-          json.object { json in
-            json.field("record", Self.text(of: overruled.key))
-            json.field("version", overruled.version)
-            json.field("recordVersion", overruled.recordVersion)
-          }
-        }
+      json.objects("overruled", of: space.overruled) { overruled, json in
+        json.field("record", Self.text(of: overruled.key))
+        json.field("version", overruled.version)
+        json.field("recordVersion", overruled.recordVersion)
       }
     }
   }

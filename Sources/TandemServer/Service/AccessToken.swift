@@ -1,44 +1,14 @@
 package import TandemDigests
-internal import TandemRecords
+package import TandemRecords
 internal import TandemSpace
 package import TandemSync
-
-/// The name of a space: a letter or a digit, then up to 127 letters, digits, points, lines and
-/// underscores of ASCII.
-package enum SpaceName {
-  /// The names as a regular expression.
-  package static let pattern = "[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
-
-  /// True if a text can be the name of a space.
-  package static func isValid(_ text: some StringProtocol) -> Bool {
-    let isLetter: (UInt8) -> Bool = { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-      default: false
-      }
-    }
-    guard let first = text.utf8.first, isLetter(first), text.utf8.count <= 128 else { return false }
-    return text.utf8.allSatisfy { isLetter($0) || "._-".utf8.contains($0) }
-  }
-
-  /// True if a text stands for spaces: a name, or the begin of names and a star, such as `notes-*`.
-  package static func isPattern(_ text: String) -> Bool {
-    isValid(text.hasSuffix("*") ? text.dropLast() : text[...])
-  }
-
-  /// True if a pattern stands for a name.
-  static func matches(_ pattern: String, _ name: String) -> Bool {
-    guard pattern.hasSuffix("*") else { return pattern.utf8.elementsEqual(name.utf8) }
-    return name.utf8.starts(with: pattern.utf8.dropLast())
-  }
-}
 
 /// An access token, as a server knows it: without the secret.
 package struct AccessToken: Hashable, Sendable {
   /// The spaces that a token is for.
   package enum Scope: Hashable, Sendable {
     case all
-    /// The spaces of patterns (``SpaceName/isPattern(_:)``).
+    /// The spaces of patterns (``TandemSync/SpaceName/isPattern(_:)``).
     case spaces([String])
 
     /// No spaces.
@@ -166,6 +136,18 @@ package struct AccessToken: Hashable, Sendable {
   /// The time from which on the token is not accepted, by RFC 3339.
   package var expiryText: String? {
     expiry.map { TimeText.text(seconds: Int(min($0, 1e12))) }
+  }
+
+  /// Writes the fields of an object: the token without its hash, and its last use in seconds since 1970.
+  package func writeFields(to json: inout JSONWriter, used: Int?) {
+    json.field("id", id)
+    json.field("account", account)
+    json.field("access", access.rawValue)
+    json.field("spaces", scope.names)
+    json.field("create", creates.names)
+    json.field("expires", expiryText)
+    json.field("used", used.map { TimeText.text(seconds: $0) })
+    json.field("note", note)
   }
 
   /// True if a text can be the name of an account.

@@ -136,8 +136,11 @@ public struct CommitSequence: AsyncSequence, Sendable {
           return changes
         case .none(at: let head):
           position = CommitPosition(since: head, cursor: nil)
+          let (heartbeat, clock) = (service.limits.heartbeat, service.clock)
           do {
-            try await service.spaces.follow(space) { try await $0.waitForCommit(after: head) }
+            try await service.spaces.follow(space) { store in
+              _ = try await store.waitsForCommit(after: head, atMost: heartbeat, on: clock)
+            }
           } catch is CancellationError where !Task.isCancelled {
             // Another space needs the place of this one among the open files.
             try await service.clock.sleep(for: Self.pause)

@@ -1,19 +1,13 @@
 internal import Synchronization
+internal import SystemLibrary
 internal import TandemRecords
 internal import TandemSQLite
 package import TandemSpace
 internal import TandemSync
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
-
 /// The members of the spaces in a directory, in the SQLite file `members.sqlite` beside them. Other programs may change
-/// it at any time. It is made when the first space gets a member.
+/// it at any time. It is made when the first space gets a member. It has no write-ahead log, so that a copy of it is
+/// complete.
 ///
 /// Members of a name without a space have no effect, and are removed when a space of that name is created.
 ///
@@ -105,12 +99,10 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
     try replace([], of: name)
     _ = try with(creates: false) { connection in
       try connection.transaction {
-        for table in ["creation (space, account)", "member (space, account, role)"] {
-          let columns = table.contains("role") ? "account, role" : "account"
-          try connection.run(
-            "INSERT INTO \(table) SELECT ?2, \(columns) FROM \(table.prefix { $0 != " " }) WHERE space = ?1",
-            [.text(space), .text(name)])
-        }
+        for statement in [
+          "INSERT INTO creation (space, account) SELECT ?2, account FROM creation WHERE space = ?1",
+          "INSERT INTO member (space, account, role) SELECT ?2, account, role FROM member WHERE space = ?1",
+        ] { try connection.run(statement, [.text(space), .text(name)]) }
       }
     }
     try body()
@@ -120,18 +112,9 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
   private static func members(
     of space: String, _ connection: DatabaseConnection
   ) throws -> [SpaceMember] {
-    try members(
-      connection.rows(
-        "SELECT account, role FROM member WHERE space = ? ORDER BY account", [.text(space)]))
-  }
-
-  private static func members(_ rows: [[FieldValue]]) -> [SpaceMember] {
-    rows.compactMap { row in
-      guard let account = row[0].textValue,
-        let role = row[1].textValue.flatMap({ SpaceRole(rawValue: $0) })
-      else { return nil }
-      return SpaceMember(account: account, role: role)
-    }
+    try connection.rows(
+      "SELECT account, role FROM member WHERE space = ? ORDER BY account", [.text(space)]
+    ).compactMap { SpaceMember($0) }
   }
 
   private static func replace(
@@ -159,7 +142,7 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
     if let connection { return connection }
     let isNew = access(path, F_OK) != 0
     guard creates || !isNew else { return nil }
-    let opened = try DatabaseConnection(path: path)
+    let opened = try DatabaseConnection(path: path, DatabaseConfiguration(journal: .asItIs))
     if isNew { Self.giveToOwnerOfDirectory(path) }
     try opened.transaction {
       let format = try opened.integer("PRAGMA user_version") ?? 0
@@ -189,7 +172,7 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
     var status = stat()
     let directory = path.dropLast(name.count)
     guard geteuid() == 0, stat(String(directory), &status) == 0 else { return }
-    for suffix in ["", "-wal", "-shm"] { _ = chown(path + suffix, status.st_uid, status.st_gid) }
+    _ = chown(path, status.st_uid, status.st_gid)
   }
 }
 
@@ -227,7 +210,7 @@ extension MemberFile {
     guard try connection.row(name) != nil else { return [] }
     let rows = try connection.rows(
       "SELECT account, role FROM tandem_member ORDER BY account LIMIT \(SpaceMember.maxCount)")
-    return members(rows).filter { AccessToken.isAccount($0.account) }
+    return rows.compactMap { SpaceMember($0) }.filter { AccessToken.isAccount($0.account) }
   }
 
   /// Changes a file that nobody else uses, and leaves no log beside it.

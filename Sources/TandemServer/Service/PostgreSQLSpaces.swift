@@ -91,8 +91,13 @@ package final class PostgreSQLSpaces: ServedSpaces {
   }
 
   private func store(_ name: String, creates: Bool) async throws -> PostgreSQLSpaceStore {
-    let known = stores.withLock { $0[name] }
-    if let known, known.lookup + Self.lookupInterval > .now { return known.store }
+    // Rights of members follow a name to another space at once.
+    let number = memberships.number(of: name)
+    if let known = stores.withLock({ $0[name] }), number == nil || number == known.store.space,
+      known.lookup + Self.lookupInterval > .now
+    {
+      return known.store
+    }
     guard SpaceName.isValid(name) else { throw SyncRequestError.unknownSpace(name) }
     if let store = try await open(name, creates: false) { return store }
     guard creates else { throw SyncRequestError.unknownSpace(name) }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// The metrics of this process, by the names that all client libraries of Prometheus use. Those that a system does not
 /// tell are absent: only Linux tells all.
@@ -74,14 +68,8 @@ struct ProcessMetrics {
   }
 
   private static var openFileCount: Int? {
-    guard let directory = opendir("/proc/self/fd") else { return nil }
-    defer { closedir(directory) }
-    var count = 0
-    while let entry = readdir(directory) {
-      if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
-    }
     // Without the directory itself.
-    return count - 1
+    directoryNames("/proc/self/fd").map { $0.count - 1 }
   }
 
   private static func text(ofFile path: String) -> String {

@@ -1,12 +1,5 @@
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// Lets a few requests in at a time, in the order in which they came.
 package final class RequestGate: Sendable {

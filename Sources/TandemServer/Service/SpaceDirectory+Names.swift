@@ -1,13 +1,6 @@
+internal import SystemLibrary
 package import TandemSpace
 internal import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// Renaming and deletion. The name that a space had is kept (``TandemSpace/FormerSpace``), durably, before the file goes.
 extension SpaceDirectory {
@@ -27,7 +20,7 @@ extension SpaceDirectory {
       }
       try note(.renamed(newName), of: name)
       try memberFile.rename(name, to: newName) {
-        guard systemRename(file(of: name), file(of: newName)) == 0 else {
+        guard SystemLibrary.rename(file(of: name), file(of: newName)) == 0 else {
           throw failure("rename", file(of: name))
         }
         unlink(formerPath(of: newName))
@@ -65,15 +58,4 @@ extension SpaceDirectory {
   private nonisolated func failure(_ action: String, _ path: String) -> ServerError {
     ServerError(.directory, "cannot \(action) \(path): \(systemReason())")
   }
-}
-
-/// `rename(2)`; the method above hides its own name.
-private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
-
-/// Returns true once the names in a directory are on disk. A file system that cannot synchronize one is no error.
-func synchronizeDirectory(_ path: String) -> Bool {
-  let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-  guard descriptor >= 0 else { return false }
-  defer { close(descriptor) }
-  return fsync(descriptor) == 0 || errno == EINVAL
 }

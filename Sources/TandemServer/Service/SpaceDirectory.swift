@@ -1,15 +1,8 @@
+internal import SystemLibrary
 internal import TandemDigests
 internal import TandemSQLite
 package import TandemSpace
 package import TandemSync
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// The spaces of a ``SyncService``.
 package protocol ServedSpaces: Sendable {
@@ -65,16 +58,6 @@ package protocol ServedSpaces: Sendable {
 }
 
 extension ServedSpaces {
-  package func create(_ name: String, owner: String) async throws -> Bool {
-    throw SyncRequestError.unknownSpace(name)
-  }
-  package func rename(_ name: String, to newName: String) async throws -> Bool {
-    throw SyncRequestError.unknownSpace(name)
-  }
-  package func delete(_ name: String) async throws { throw SyncRequestError.unknownSpace(name) }
-  package var members: (any SpaceMemberships)? { nil }
-  package func successor(of name: String) async throws -> String? { nil }
-
   /// Runs `body` with a space that exists.
   package func with<Result: Sendable>(
     _ name: String, _ body: @Sendable (any SpaceStore) async throws -> Result
@@ -93,9 +76,9 @@ package actor SpaceDirectory: ServedSpaces {
     var lastUse = 0
     /// True after an error of the file, which may have been replaced: it is opened again.
     var hasFailed = false
-    /// The task that waits for commits, which gives up its place for other spaces.
-    var follower: Task<Void, any Error>?
-    /// True if the follower was asked to give up its place.
+    /// The tasks that wait for commits, which give up their place for other spaces.
+    var followers: [Int: Task<Void, any Error>] = [:]
+    /// True if the followers were asked to give up their place.
     var isLeaving = false
 
     init(_ opening: Task<SQLiteSpaceStore, any Error>) { self.opening = opening }
@@ -198,18 +181,10 @@ package actor SpaceDirectory: ServedSpaces {
   }
 
   private nonisolated func entries(withSuffix suffix: String) throws(ServerError) -> [String] {
-    guard let directory = opendir(path) else {
+    guard let names = directoryNames(path) else {
       throw ServerError(.directory, "cannot read the directory \(path): \(systemReason())")
     }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let file = withUnsafePointer(to: &entry.pointee.d_name) { name in
-        name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-      }
-      if file.hasSuffix(suffix) { names.append(String(file.dropLast(suffix.count))) }
-    }
-    return names
+    return names.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
   }
 
   /// The sizes and times of the files. A commit of another program within the time unit of the system's clock, about
@@ -221,7 +196,7 @@ package actor SpaceDirectory: ServedSpaces {
       marks[name] = paths.map { path in
         var status = stat()
         guard stat(path, &status) == 0 else { return "-" }
-        return "\(status.st_ino) \(status.st_size) \(status.modificationTime)"
+        return "\(status.st_ino) \(status.st_size) \(status.modificationSeconds)"
       }.joined(separator: ", ")
     }
     return marks
@@ -276,7 +251,7 @@ package actor SpaceDirectory: ServedSpaces {
         var status = stat()
         // Opening a space makes an empty log, and closing it removes that.
         guard stat(file(of: name) + suffix, &status) == 0, status.st_size > 0 else { continue }
-        let time = status.modificationTime
+        let time = status.modificationSeconds
         tag += "\(status.st_ino).\(status.st_size).\(time)"
         if abs(now - time) < Self.settlingTime { tag += "@\(now)" }
         tag += "/"
@@ -350,23 +325,29 @@ package actor SpaceDirectory: ServedSpaces {
   ) async throws {
     try await with(name) { store in
       let follower = Task { try await body(store) }
-      await self.set(follower, of: name)
+      let number = await self.add(follower, to: name)
       let result = await withTaskCancellationHandler {
         await follower.result
       } onCancel: {
         follower.cancel()
       }
-      await self.set(nil, of: name)
+      await self.removeFollower(number, of: name)
       // A read that was interrupted may have failed otherwise.
       if follower.isCancelled { throw CancellationError() }
       try result.get()
     }
   }
 
-  private func set(_ follower: Task<Void, any Error>?, of name: String) {
-    entries[name]?.follower = follower
-    if follower != nil { entries[name]?.isLeaving = false }
-    if closedNames.contains(name) { follower?.cancel() }
+  private func add(_ follower: Task<Void, any Error>, to name: String) -> Int {
+    useCount += 1
+    entries[name]?.followers[useCount] = follower
+    entries[name]?.isLeaving = false
+    if closedNames.contains(name) { follower.cancel() }
+    return useCount
+  }
+
+  private func removeFollower(_ number: Int, of name: String) {
+    entries[name]?.followers[number] = nil
   }
 
   private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
@@ -414,7 +395,7 @@ package actor SpaceDirectory: ServedSpaces {
         entries[name] = nil
         await close(entry.opening)
       } else {
-        entry.follower?.cancel()
+        for follower in entry.followers.values { follower.cancel() }
         await nextRelease()
       }
     }
@@ -444,17 +425,17 @@ package actor SpaceDirectory: ServedSpaces {
 
   /// Closes the file whose last use is longest ago, if as many are open as may be.
   ///
-  /// If all are in use, a task that only waits for commits gives up its place.
+  /// If all are in use, tasks that only wait for commits give up their place.
   private func makeRoom() async throws(SyncRequestError) {
     while entries.count >= maxOpenCount {
       if let (name, entry) = oldest(where: { $0.userCount == 0 }) {
         entries[name] = nil
         await close(entry.opening)
       } else if let (_, entry) = oldest(where: {
-        $0.userCount == 1 && $0.follower != nil && !$0.isLeaving
+        $0.userCount == $0.followers.count && !$0.isLeaving
       }) {
         entry.isLeaving = true
-        entry.follower?.cancel()
+        for follower in entry.followers.values { follower.cancel() }
         await nextRelease()
       } else if entries.values.contains(where: \.isLeaving) {
         await nextRelease()
@@ -492,13 +473,8 @@ package actor SpaceDirectory: ServedSpaces {
 
 extension stat {
   /// The time of the last change, in seconds since 1970.
-  fileprivate var modificationTime: Double {
-    #if canImport(Darwin)
-      let time = st_mtimespec
-    #else
-      let time = st_mtim
-    #endif
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  fileprivate var modificationSeconds: Double {
+    Double(modificationTime.tv_sec) + Double(modificationTime.tv_nsec) / 1e9
   }
 }
 

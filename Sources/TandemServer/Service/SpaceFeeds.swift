@@ -182,7 +182,7 @@ final class SpaceFeeds: Sendable {
     let start = head
     state.withLock { $0.feeds[space]?.begin(at: start) }
     while state.withLock({ $0.feeds[space]?.followerCount ?? 0 > 0 }) {
-      guard try await waits(for: store, after: head) else {
+      guard try await store.waitsForCommit(after: head, atMost: heartbeat, on: clock) else {
         // Throws if the space was deleted or renamed.
         try await spaces.with(space) { _ in }
         continue
@@ -203,24 +203,6 @@ final class SpaceFeeds: Sendable {
     }
   }
 
-  /// Waits for a commit; returns false after a heartbeat without one, when the last client may have
-  /// left.
-  private func waits(for store: any SpaceStore, after head: SpaceRevision) async throws -> Bool {
-    let (clock, pause) = (clock, heartbeat)
-    return try await withThrowingTaskGroup(of: Bool.self) { group in
-      group.addTask {
-        _ = try await store.waitForCommit(after: head)
-        return true
-      }
-      group.addTask {
-        try await clock.sleep(for: pause)
-        return false
-      }
-      defer { group.cancelAll() }
-      return try await group.next() ?? false
-    }
-  }
-
   /// The commits after a revision as one event.
   private func event(
     after head: SpaceRevision, in store: any SpaceStore
@@ -229,6 +211,27 @@ final class SpaceFeeds: Sendable {
     case .page(let page) where page.next == nil: return .commit(from: head, page)
     case .page(let page): return .head(page.revision)
     case .gone: return .head(try await store.state().head)
+    }
+  }
+}
+
+extension SpaceStore {
+  /// Waits for a commit; returns false if there was none for a while. Then the caller looks whether the space is still
+  /// there.
+  func waitsForCommit(
+    after head: SpaceRevision, atMost time: Duration, on clock: any Clock<Duration>
+  ) async throws -> Bool {
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        _ = try await self.waitForCommit(after: head)
+        return true
+      }
+      group.addTask {
+        try await clock.sleep(for: time)
+        return false
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? false
     }
   }
 }

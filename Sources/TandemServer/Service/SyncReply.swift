@@ -59,13 +59,9 @@ package enum SyncReply: Hashable, Sendable {
   private static func bytes(_ members: [SpaceMember]) -> [UInt8] {
     var json = JSONWriter()
     json.object { json in
-      json.field("members") { json in
-        json.array(of: members) { member, json in
-          json.object { json in
-            json.field("account", member.account)
-            json.field("role", member.role.rawValue)
-          }
-        }
+      json.objects("members", of: members) { member, json in
+        json.field("account", member.account)
+        json.field("role", member.role.rawValue)
       }
     }
     return json.bytes

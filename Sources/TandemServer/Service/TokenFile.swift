@@ -1,28 +1,12 @@
 internal import Synchronization
+internal import SystemLibrary
 package import TandemDigests
 internal import TandemRecords
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
-
 /// The file of the access tokens, which is read again whenever it changes.
 package final class TokenFile: ListedTokens {
-  /// The facts that change when the file does.
-  private struct Stamp: Equatable {
-    let device: UInt64
-    let inode: UInt64
-    let size: Int
-    let seconds: Int
-    let nanoseconds: Int
-  }
-
   private struct State {
-    var stamp: Stamp?
+    var version: FileVersion?
     /// The tokens, or the reason why the file cannot be read: then no token is accepted.
     var tokens: Result<TokenList, ServerError>
   }
@@ -46,18 +30,18 @@ package final class TokenFile: ListedTokens {
     self.path = path
     self.log = log
     uses = TokenUses(now: now, log: log)
-    let stamp = Self.stamp(path)
+    let version = FileVersion(at: path)
     let tokens = try Self.read(path)
-    state = Mutex(State(stamp: stamp, tokens: .success(tokens)))
+    state = Mutex(State(version: version, tokens: .success(tokens)))
     report(tokens)
   }
 
   /// - Throws: ``ServerError`` with code `tokens`, also if the file could be read before.
   package func list() throws(ServerError) -> TokenList {
-    let stamp = Self.stamp(path)
+    let version = FileVersion(at: path)
     let (tokens, isNew) = state.withLock { state in
-      guard stamp == nil || stamp != state.stamp else { return (state.tokens, false) }
-      state.stamp = stamp
+      guard version == nil || version != state.version else { return (state.tokens, false) }
+      state.version = version
       do throws(ServerError) {
         state.tokens = .success(try Self.read(path))
       } catch {
@@ -83,7 +67,7 @@ package final class TokenFile: ListedTokens {
   ///
   /// - Throws: ``ServerError`` with code `tokens`.
   package func reload() throws(ServerError) {
-    state.withLock { $0.stamp = nil }
+    state.withLock { $0.version = nil }
     _ = try list()
   }
 
@@ -100,20 +84,6 @@ package final class TokenFile: ListedTokens {
     } catch {
       throw ServerError(.tokens, "\(path): \(error.message)")
     }
-  }
-
-  private static func stamp(_ path: String) -> Stamp? {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    #if canImport(Darwin)
-      let time = status.st_mtimespec
-    #else
-      let time = status.st_mtim
-    #endif
-    return Stamp(
-      device: UInt64(truncatingIfNeeded: status.st_dev),
-      inode: UInt64(truncatingIfNeeded: status.st_ino), size: Int(status.st_size),
-      seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec))
   }
 }
 
@@ -150,8 +120,7 @@ extension TokenFile {
       throw ServerError(.tokens, "cannot write \(temporary): \(systemReason())")
     }
     defer { close(file) }
-    let bytes = Array(text.utf8)
-    guard systemWrite(file, bytes) == bytes.count, rename(temporary, place) == 0 else {
+    guard writeAll(Array(text.utf8), to: file), rename(temporary, place) == 0 else {
       throw ServerError(.tokens, "cannot write \(place): \(systemReason())")
     }
   }
@@ -168,29 +137,11 @@ package enum FileBytes {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw ServerError(code, "cannot read \(path): \(systemReason())") }
     defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = systemRead(descriptor, &chunk)
-      if count == 0 { return bytes }
-      guard count > 0 else {
-        if errno == EINTR { continue }
-        throw ServerError(code, "cannot read \(path): \(systemReason())")
-      }
-      guard bytes.count + count <= maxByteCount else {
-        throw ServerError(code, "cannot read \(path): it is longer than \(maxByteCount) bytes")
-      }
-      bytes += chunk[..<count]
+    guard let bytes = readToEnd(descriptor, maxByteCount: maxByteCount) else {
+      let reason =
+        errno == EFBIG ? "it is longer than \(maxByteCount) bytes" : systemReason()
+      throw ServerError(code, "cannot read \(path): \(reason)")
     }
+    return bytes
   }
-}
-
-/// `write(2)`, which writes a short file at once, or the disk is full.
-private func systemWrite(_ descriptor: Int32, _ bytes: [UInt8]) -> Int {
-  write(descriptor, bytes, bytes.count)
-}
-
-/// `read(2)`; the function above hides its own name.
-private func systemRead(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
-  read(descriptor, &buffer, buffer.count)
 }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import SystemLibrary
 
 /// The functions of librhonabwy that check signatures (https://github.com/babelouest/rhonabwy). The library is loaded
 /// when the first keys are, so that servers with access tokens of their own do not need it.

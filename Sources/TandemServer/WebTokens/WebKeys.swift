@@ -99,7 +99,7 @@ struct WebKeys: Sendable {
     }
     let (secret, minimum) =
       algorithm == .hs256 ? (key["k"], minByteCounts.secret) : (key["n"], minByteCounts.modulus)
-    if let secret = secret?.text, (Base64.urlBytes(of: secret) ?? []).count < minimum {
+    if let secret = secret?.text, ([UInt8](base64URL: secret) ?? []).count < minimum {
       throw ServerError(
         .keys,
         "key \(number) of the set is too short: \(algorithm.rawValue) needs \(minimum * 8) bits")

@@ -54,7 +54,7 @@ struct WebToken {
       throw WebTokenError("it is longer than \(WebTokenRules.maxByteCount) bytes")
     }
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, !parts[2].isEmpty, Base64.urlBytes(of: String(parts[2])) != nil,
+    guard parts.count == 3, !parts[2].isEmpty, [UInt8](base64URL: String(parts[2])) != nil,
       let header = Self.object(parts[0]), let claims = Self.object(parts[1])
     else { throw WebTokenError("it is no JSON Web Token with a signature") }
     // What a critical header says must be understood, and none is.
@@ -71,7 +71,7 @@ struct WebToken {
   }
 
   private static func object(_ part: Substring) -> JSONValue? {
-    guard let bytes = Base64.urlBytes(of: String(part)),
+    guard let bytes = [UInt8](base64URL: String(part)),
       let value = try? JSONValue(parsing: bytes), case .object = value
     else { return nil }
     return value

@@ -50,16 +50,9 @@ package final class WebhookFile: WebhookStore {
   package func endTurn() {}
 
   package func positions() async throws -> [String: String]? {
-    let rows = try await database.read {
-      try $0.connection.rows("SELECT space, position FROM position")
+    try await database.read {
+      try $0.connection.rows("SELECT space, position FROM position").positions
     }
-    // No space has an empty name.
-    guard rows.contains(where: { $0[0] == "" }) else { return nil }
-    return Dictionary(
-      rows.compactMap { row in
-        row[0].textValue.flatMap { space in row[1].textValue.map { (space, $0) } }
-      }
-    ) { first, _ in first }.filter { !$0.key.isEmpty }
   }
 
   package func begin(at positions: [String: String]) async throws {

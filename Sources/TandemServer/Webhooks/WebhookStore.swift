@@ -60,7 +60,24 @@ package protocol WebhookStore: Sendable {
   func discard(_ id: Int64?) async throws -> Int
 }
 
+extension [[FieldValue]] {
+  /// The positions by the names of spaces, of rows of both; `nil` before the first delivery of all.
+  var positions: [String: String]? {
+    // No space has an empty name.
+    guard contains(where: { $0[0] == "" }) else { return nil }
+    return Dictionary(
+      compactMap { row in
+        row[0].textValue.flatMap { space in row[1].textValue.map { (space, $0) } }
+      }
+    ) { first, _ in first }.filter { !$0.key.isEmpty }
+  }
+}
+
 extension PostgreSQLWebhooks: WebhookStore {
+  package func positions() async throws -> [String: String]? {
+    try await positionRows().positions
+  }
+
   package func letters(
     dueOnly: Bool, after id: Int64, maxCount: Int
   ) async throws -> [DeadLetter] {

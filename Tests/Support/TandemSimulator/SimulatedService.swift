@@ -244,6 +244,18 @@ extension SimulatedService: TokenSource {
 extension SimulatedService: ServedSpaces {
   func names() -> [String] { [Self.spaceName] }
 
+  var members: (any SpaceMemberships)? { nil }
+
+  func create(_ name: String, owner: String) throws -> Bool {
+    throw SyncRequestError.unknownSpace(name)
+  }
+
+  func rename(_ name: String, to newName: String) -> Bool { false }
+
+  func delete(_ name: String) {}
+
+  func successor(of name: String) -> String? { nil }
+
   func close() {}
 
   func marks() -> [String: String] { [:] }

@@ -1,0 +1,140 @@
+#if canImport(Darwin)
+  @_exported public import Darwin
+#elseif canImport(Glibc)
+  @_exported public import Glibc
+#elseif canImport(Musl)
+  @_exported public import Musl
+#endif
+
+// MARK: - Contents of files
+
+/// Reads an open file to its end.
+///
+/// - Returns: The bytes; `nil` if they cannot be read, with the reason in `errno`, which is `EFBIG` for a file that is
+///   longer than `maxByteCount`.
+package func readToEnd(_ descriptor: Int32, maxByteCount: Int) -> [UInt8]? {
+  var bytes: [UInt8] = []
+  var chunk = [UInt8](repeating: 0, count: 256 << 10)
+  while true {
+    let count = read(descriptor, &chunk, chunk.count)
+    if count == 0 { return bytes }
+    if count > 0 {
+      guard count <= maxByteCount - bytes.count else {
+        errno = EFBIG
+        return nil
+      }
+      bytes += chunk[..<count]
+    } else if errno != EINTR {
+      return nil
+    }
+  }
+}
+
+/// Writes all bytes to an open file; returns false, with the reason in `errno`, if that fails.
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+  var written = 0
+  while written < bytes.count {
+    let count = bytes.withUnsafeBytes { bytes in
+      write(descriptor, bytes.baseAddress! + written, bytes.count - written)
+    }
+    if count < 0, errno != EINTR { return false }
+    written += max(0, count)
+  }
+  return true
+}
+
+/// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, `F_FULLFSYNC`.
+package func synchronizeFile(_ descriptor: Int32) -> Bool {
+  #if canImport(Darwin)
+    if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+  #endif
+  return fsync(descriptor) == 0
+}
+
+// MARK: - Directories
+
+/// Returns true once the names in a directory are on disk. A file system that cannot synchronize one, as some over a
+/// network, is no error.
+package func synchronizeDirectory(_ path: String) -> Bool {
+  let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  guard descriptor >= 0 else { return false }
+  defer { close(descriptor) }
+  return synchronizeFile(descriptor) || errno == EINVAL
+}
+
+/// The names of everything in a directory but itself and its parent, in no order; `nil`, with the reason in `errno`, if
+/// they cannot be read.
+package func directoryNames(_ path: String) -> [String]? {
+  directoryNames(closing: open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+}
+
+/// The names in an open directory, which is closed; `nil` if the descriptor is negative, too.
+package func directoryNames(closing descriptor: Int32) -> [String]? {
+  guard descriptor >= 0, let stream = fdopendir(descriptor) else { return nil }
+  defer { closedir(stream) }
+  var names: [String] = []
+  while let entry = readdir(stream) {
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+      String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    if name != ".", name != ".." { names.append(name) }
+  }
+  return names
+}
+
+// MARK: - Facts about files
+
+extension stat {
+  /// The time of the last change of the contents.
+  package var modificationTime: timespec {
+    #if canImport(Darwin)
+      return st_mtimespec
+    #else
+      return st_mtim
+    #endif
+  }
+}
+
+/// The identity of a file, whatever its name.
+package struct FileIdentity: Equatable, Sendable {
+  private let device: dev_t
+  private let number: ino_t
+
+  package init(_ status: stat) { (device, number) = (status.st_dev, status.st_ino) }
+
+  /// The file at a path, or at the end of its links; `nil` if there is none.
+  package init?(at path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// An open file; `nil` if it is closed.
+  package init?(of descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+}
+
+/// The facts that change when a file does.
+package struct FileVersion: Equatable, Sendable {
+  private let identity: FileIdentity
+  private let byteCount: Int
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  package init(_ status: stat) {
+    identity = FileIdentity(status)
+    byteCount = Int(status.st_size)
+    seconds = Int(status.modificationTime.tv_sec)
+    nanoseconds = Int(status.modificationTime.tv_nsec)
+  }
+
+  /// The version of the file at a path; `nil` if there is none.
+  package init?(at path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+}
