@@ -71,6 +71,8 @@ public struct TransportError: Error {
   public var status: Int?
   /// The wait that the server asks for before the next attempt; it may be years.
   public var retryDelay: Duration?
+  /// True for the failure of a proxy, which says nothing about the server.
+  package var isOfProxy = false
 
   /// A failure at `url`, from which credentials are removed.
   public init(_ code: Code, _ message: String, url: String, cause: (any Error)? = nil) {

@@ -6,16 +6,25 @@ package enum FormerSpace: Hashable, Sendable {
   case deleted
   /// The space has this name now.
   case renamed(String)
+  /// The space is one of another server, of which this one has no complete copy.
+  case incomplete
 
-  /// The text that stores keep, which is no name of a space if it was deleted.
+  /// The text that stores keep, which is the name of a space only if it was renamed.
   package var text: String {
     switch self {
     case .deleted: "-"
     case .renamed(let name): name
+    case .incomplete: "+"
     }
   }
 
-  package init(text: String) { self = text == "-" ? .deleted : .renamed(text) }
+  package init(text: String) {
+    switch text {
+    case "-": self = .deleted
+    case "+": self = .incomplete
+    default: self = .renamed(text)
+    }
+  }
 
   /// The refusal of requests for the name.
   package func refusal(of name: String) -> SyncRequestError {
@@ -30,6 +39,11 @@ package enum FormerSpace: Hashable, Sendable {
         .unknownSpace,
         "the space \(name) is called \(successor) now; attach this file to it, which keeps all edits"
       )
+    case .incomplete:
+      SyncRequestError(
+        .unknownSpace,
+        "the server took the place of another one, whose space \(name) it had not copied completely; "
+          + "the operator can bring the space from the disk of the other server")
     }
   }
 }

@@ -38,6 +38,7 @@ extension SpaceTables {
   ) throws -> MovedSpace {
     try target.connection.prepareCopy()
     try connection.prepareCopy()
+    guard try !isCopy() else { throw SyncRequestError.unpromotedCopy }
     if try position()?.isMoved == true { try connection.run(.toggleMoved, []) }
     let moved = try transfer(to: target, progress)
     try connection.run(.toggleMoved, [])

@@ -13,11 +13,24 @@ package struct SpaceCopy: Hashable, Sendable {
   package let isAbsent: Bool
 }
 
+extension SyncRequestError {
+  /// The refusal of what needs a space, for a copy that was not promoted.
+  static let unpromotedCopy = SyncRequestError(
+    .unavailable,
+    "the space is a copy of one of another server, and is used only there; promote this server first",
+    retryAfter: .seconds(2))
+}
+
 extension SpaceTables {
+  /// True if a space is a copy of one of another server. Those in a database are none.
+  func isCopy() throws -> Bool {
+    try (connection as? SQLiteSpaceConnection)?.has(table: "followed") == true
+  }
+
   /// What a file is a copy of; `nil` if it is no copy.
   package func copy() throws -> SpaceCopy? {
     let file = try file()
-    guard try file.has(table: "followed") else { return nil }
+    guard try isCopy() else { return nil }
     let row = try file.connection.row(
       """
       SELECT epoch, head, mark, journal, entry, schema, absent, horizon FROM followed, space

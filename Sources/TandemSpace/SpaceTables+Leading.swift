@@ -86,6 +86,15 @@ extension SQLiteSpaceStore {
   }
 }
 
+extension SpaceCopyHeader {
+  /// True if there is a next page, and its place is after that of the page that a cursor was for. So the pages end.
+  package func isBeyond(_ cursor: String?) -> Bool {
+    guard let next = next.flatMap({ CopyPlace($0) }) else { return false }
+    guard let cursor else { return true }
+    return CopyPlace(cursor).map(next.isBeyond) ?? false
+  }
+}
+
 /// The last row of each kind that the pages before had.
 private struct CopyPlace: CustomStringConvertible {
   /// The state that the first page was read at, or follows.
@@ -141,6 +150,36 @@ private struct CopyPlace: CustomStringConvertible {
       decoding: SyncMessageWriter.bytes(id: values).flatMap {
         [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]]
       }, as: UTF8.self)
+  }
+}
+
+// MARK: - The order of places
+
+extension CopyPlace {
+  /// A place among the rows of one kind.
+  private typealias Place = (version: Int, row: Int, table: [UInt8], key: [UInt8])
+
+  private var places: [Place] {
+    [
+      (history, 0, [], []), (count.version, 0, Array(count.table.utf8), []),
+      (overruled.version, overruled.row, [], []),
+      (record.version, 0, Array(record.table.utf8), record.key), (entry, 0, [], []),
+    ]
+  }
+
+  /// True if this place is after another one among the rows of some kind, and before it among those of none.
+  func isBeyond(_ other: CopyPlace) -> Bool {
+    let pairs = Array(zip(places, other.places))
+    return pairs.contains { pair in Self.isBefore(pair.1, pair.0) }
+      && !pairs.contains { pair in Self.isBefore(pair.0, pair.1) }
+  }
+
+  /// The order of the statements that read the rows: texts are compared by their bytes.
+  private static func isBefore(_ one: Place, _ other: Place) -> Bool {
+    if one.version != other.version { return one.version < other.version }
+    if one.row != other.row { return one.row < other.row }
+    if one.table != other.table { return one.table.lexicographicallyPrecedes(other.table) }
+    return one.key.lexicographicallyPrecedes(other.key)
   }
 }
 

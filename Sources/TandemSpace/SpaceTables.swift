@@ -75,6 +75,7 @@ extension SpaceTables {
   package func state() throws -> SpaceState {
     let row = try connection.row(.state, [])
     if case .integer(let horizon)? = row?[2], horizon < 0 {
+      guard try !isCopy() else { throw SyncRequestError.unpromotedCopy }
       throw SyncRequestError(
         .unavailable,
         "the space was moved to another store, and is used there from now on; try again later",

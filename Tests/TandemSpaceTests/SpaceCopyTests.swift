@@ -308,6 +308,31 @@ struct SpaceCopyTests {
     #expect(try answer(try #require(try space.copy?.position)) == .epoch)
   }
 
+  @Test("The place of each page is after that of the page before; no other cursor is taken for one")
+  func places() throws {
+    let space = try FollowedSpace(seed: 9)
+    for count in 0..<4 { try space.declare(constraintCount: count) }
+    for _ in 0..<60 { try space.commit() }
+    space.pageSize = 5
+    var commitCount = 0
+    let pages = try space.pages(since: nil) {
+      commitCount += 1
+      if commitCount < 10 { try space.commit() }
+    }
+    let headers = try pages.map { try SpaceCopyHeader(ofPage: $0) }
+    #expect(headers.count > 10)
+    #expect(headers.last?.next == nil)
+    var cursor: String?
+    for header in headers.dropLast() {
+      #expect(header.isBeyond(cursor))
+      #expect(!header.isBeyond(header.next) && !header.isBeyond("00") && !header.isBeyond("x"))
+      cursor = header.next
+    }
+    // Earlier ones are none after later ones, and the last page has none.
+    for header in headers.dropLast(2) { #expect(!header.isBeyond(cursor)) }
+    #expect(headers.last?.isBeyond(nil) == false)
+  }
+
   @Test("A journal that was made anew replaces what the former one had told")
   func otherJournal() throws {
     let space = try FollowedSpace(seed: 6)

@@ -200,6 +200,46 @@ struct HTTPSyncTransportTests {
     }
   }
 
+  // MARK: Health
+
+  @Test("Only a server of which nobody is left, or which follows another one, is stopped")
+  func standings() async throws {
+    let answers: [(Int, String, FollowedServer.Standing?)] = [
+      (200, #"{"status":"ok"}"#, .serving), (502, "<html>Bad Gateway</html>", .stopped),
+      (200, #"{"status":"following","secondsBehind":2}"#, .stopped),
+      (200, "<html>no</html>", nil), (404, "", nil), (503, "<html>", nil), (500, "", nil),
+    ]
+    for (status, text, expected) in answers {
+      try await withServer {
+        $1.respond(status, [:], Array(text.utf8))
+      } test: { server in
+        let standing = try await FollowedServer(server.url, token: nil).standing()
+        if let expected {
+          #expect(standing == expected, "\(status) \(text)")
+        } else {
+          #expect(standing.isUnknown, "\(status) \(text)")
+        }
+      }
+    }
+    let reserved = try ReservedPort()
+    defer { withExtendedLifetime(reserved) {} }
+    let nobody = try FollowedServer("http://127.0.0.1:\(reserved.number)", token: nil)
+    #expect(await nobody.standing() == .stopped)
+    // They accept the connection, and end it, or say nothing.
+    for staysOpen in [false, true] {
+      try await withServer { _, _ in
+        staysOpen
+      } test: { server in
+        let plain = try FollowedServer(server.url, token: nil)
+        #expect(await plain.standing().isUnknown)
+        // No TLS is spoken there.
+        let url = server.url.replacing("http://", with: "https://")
+        let encrypted = try FollowedServer(url, token: nil)
+        #expect(await encrypted.standing().isUnknown)
+      }
+    }
+  }
+
   // MARK: Tokens
 
   @Test("The token of a file is read for each request, and its absence is an error with the path")
@@ -369,5 +409,11 @@ struct HTTPSyncTransportTests {
         try await announcements.next(after: Self.base)
       }
     }
+  }
+}
+
+extension FollowedServer.Standing {
+  fileprivate var isUnknown: Bool {
+    if case .unknown = self { true } else { false }
   }
 }

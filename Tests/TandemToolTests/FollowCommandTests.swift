@@ -124,6 +124,7 @@ struct FollowCommandTests: ShellSuite {
     let refusal = try await answer("\(follower.url)/v1/spaces/notes", secret: token)
     #expect(refusal.status == 503)
     #expect(refusal.text.contains("this server follows \(leader.url)"))
+    #expect(try await answer("\(follower.url)/v1/spaces", secret: token).status == 503)
     let promoted = try await run("$tandem promote --data copies")
     #expect(promoted.output.hasPrefix("notes: promoted at version "))
     #expect(try await answer("\(follower.url)/healthz").text == #"{"status":"ok"}"#)
@@ -264,13 +265,105 @@ struct FollowCommandTests: ShellSuite {
       file=$(ls copies/back.kept-*) && $tandem space import $file --data copies --space former &&
       new former $follower former && dump former | grep -q later
       """)
-    #expect(try await run("$tandem promote --data copies").output == "")
+    let again = try await run("$tandem promote --data copies")
+    #expect(again.output == "copies: the spaces were promoted before\n")
+  }
+
+  @Test("A space that was never copied completely is not served, and nobody makes an empty one")
+  func incompleteCopies() async throws {
+    try await leader.start()
+    try await run(
+      """
+      for s in one two whole; do new $s $leader $s && sqlite3 $s.db "INSERT INTO note VALUES ('1', 'first')" &&
+        $tandem sync $s.db -q || exit 9; done
+      """)
+    await leader.kill()
+    // The records have not the digest of their version any more.
+    try await run(
+      """
+      for s in one two; do
+        sqlite3 spaces/$s.space "UPDATE record SET fields = replace(fields, 'first', 'other')" || exit 9
+      done
+      """)
+    try await leader.start()
+    try await follower.start()
+    for _ in 0..<2 { _ = try await follower.log("not in step") }
+    try await run("instep whole")
+    await leader.kill()
+    let promoted = try await run("$tandem promote --data copies", status: 1)
+    #expect(promoted.output == "whole: promoted at version 1\n")
+    for name in ["one", "two"] {
+      #expect(promoted.error.contains("\(name) is not promoted: its copy was not complete"))
+      #expect(promoted.error.contains("tandem space import \(name).space --space \(name)"))
+    }
+    #expect(!promoted.error.contains("attach a database"))
+    let refused = try await run(
+      """
+      move whole whole && $tandem sync whole.db -q && ls copies/*.space
+      sqlite3 new.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT UNIQUE)'
+      $tandem attach new.db --server $follower --space one --token-file writer --table note && exit 9
+      move two two && exit 9
+      ls copies/*.space && exit 3
+      """, status: 3)
+    #expect(refused.output == "copies/whole.space\ncopies/whole.space\n")
+    #expect(refused.error.contains("space one it had not copied completely"))
+    #expect(refused.error.contains("space two it had not copied completely"))
+    // One is brought from the disk of the leader, and the other one is given up.
+    try await run(
+      """
+      sqlite3 spaces/one.space "UPDATE record SET fields = replace(fields, 'other', 'first')" &&
+      cp spaces/one.space* . && $tandem space import one.space --space one --data copies || exit 9
+      move one one && $tandem sync one.db -q --verify || exit 10
+      """)
+    await follower.kill()
+    try await run("$tandem space delete --space two --confirm two --data copies")
+    try await follower.start()
+    let deleted = try await run("move two two && exit 9; exit 3", status: 3)
+    #expect(deleted.error.contains("the space two was deleted"))
+  }
+
+  @Test("A leader that cannot be asked is not taken for one that has ended")
+  func certainEnd() async throws {
+    try await run(
+      """
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=leader \
+        -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem 2>/dev/null
+      """)
+    let encrypted = try Server([
+      "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens"),
+      "--tls-cert", folder.path(of: "cert.pem"), "--tls-key", folder.path(of: "key.pem"),
+    ])
+    let url = encrypted.url.replacing("http://", with: "https://")
+    try await encrypted.start()
+    try await run("mkdir tls silent && ln -s \(url) tls/leader")
+    let unverified = try await run("$tandem promote --data tls", status: 1)
+    #expect(unverified.error.contains("may still take commits"), "\(unverified.error)")
+    #expect(unverified.error.contains("--cacert") && unverified.error.contains("--force"))
+    let verified = try await run("$tandem promote --data tls --cacert cert.pem", status: 1)
+    #expect(verified.error.contains("the leader answers at \(url)"), "\(verified.error)")
+    await encrypted.kill()
+    // It accepts connections, and says nothing.
+    try await withServer { _, _ in
+      true
+    } test: { server in
+      let silent = try await run(
+        "ln -s \(server.url) silent/leader && $tandem promote --data silent", status: 1)
+      #expect(silent.error.contains("may still take commits"), "\(silent.error)")
+      try await run("[ ! -e silent/promoted ] && [ ! -h silent/promoted ]")
+    }
+    try await run("$tandem promote --data tls && $tandem promote --data silent --force")
   }
 
   @Test("What cannot be kept is refused at the start, with a reason")
   func refusals() async throws {
     try await leader.start()
-    try await run("new a $leader notes && mkdir own && cp spaces/notes.space own/ && mkdir links")
+    try await run(
+      """
+      new a $leader notes && mkdir own && cp spaces/notes.space own/ && mkdir links &&
+      $tandem space export early.space --space notes --data spaces &&
+      sqlite3 a.db "INSERT INTO note VALUES ('1', 'one')" && $tandem sync a.db -q &&
+      $tandem space import early.space --space early --data spaces
+      """)
     let serve = "$tandem serve --listen 127.0.0.1:0 --tokens tokens --data"
     let follow = "--follow $leader --token-file follower"
     for (command, part, status) in [
@@ -287,6 +380,10 @@ struct FollowCommandTests: ShellSuite {
         "$tandem attach a.db --server $leader --space notes --table note --allow-lost-commits",
         "leave out --table", 2
       ),
+      (
+        "$tandem attach a.db --server $leader --space early --token-file writer",
+        "permit it (--allow-lost-commits)", 1
+      ),
       ("$tandem promote --data own", "no copies", 1), ("$tandem promote", "--data", 2),
       ("$tandem token create --tokens tokens --account x --space a --follow", "--space '*'", 2),
       (
@@ -296,9 +393,24 @@ struct FollowCommandTests: ShellSuite {
     ] as [(String, String, Int32)] {
       let result = try await run(command, status: status)
       #expect(result.error.contains(part), "\(command): \(result.error)")
+      #expect(!result.error.contains("#token-file"), "\(command): \(result.error)")
     }
     try await follower.start()
-    try await run("instep notes")
+    try await run("instep notes && sqlite3 other.db 'CREATE TABLE note (id TEXT PRIMARY KEY)'")
+    for command in [
+      "backup --data copies out", "space --data copies --space notes",
+      "log --data copies --space notes", "forget --data copies --space notes --older-than 0d",
+      "space export notes.space --data copies --space notes",
+    ] {
+      let result = try await run("$tandem \(command)", status: 1)
+      #expect(result.error.contains("copies of those of \(leader.url)"), "\(result.error)")
+    }
+    for command in [
+      "space --space copies/notes.space", "attach other.db --table note --space copies/notes.space",
+    ] {
+      let result = try await run("$tandem \(command)", status: 1)
+      #expect(result.error.contains("is a copy of one of another server"), "\(result.error)")
+    }
     let early = try await run("$tandem promote --data copies", status: 1)
     #expect(early.error.contains("the leader answers at \(leader.url)"))
     await follower.kill()

@@ -589,7 +589,7 @@ struct SyncCommandTests: ShellSuite {
       try await shell("$tandem attach a.db --space other --table note", status: 1).error
         .contains(
           "is attached to the space \(folder.path(of: "shared.space")), with the tables note; to attach "
-            + "other tables or to another space, synchronize it, detach it"))
+            + "other tables or to another space, detach it, and attach it with all tables"))
     #expect(
       try await shell("$tandem attach shared.space --space other --table record", status: 1).error
         .contains("shared.space is a space, which other files are attached to"))

@@ -60,6 +60,16 @@ package struct FollowedServer: Sendable {
     try await transport("/v1/spaces/\(space)").copyPage(since: since, cursor: cursor)
   }
 
-  /// True if the server answers, and takes commits.
-  package func isServing() async -> Bool { await transport("/healthz").isServing() }
+  /// Whether a server takes commits.
+  package enum Standing: Hashable, Sendable {
+    /// It answers, and takes commits.
+    case serving
+    /// Nobody listens at its address, or it follows another server.
+    case stopped
+    /// It may take commits: it could not be asked, for this reason.
+    case unknown(String)
+  }
+
+  /// Whether the server takes commits.
+  package func standing() async -> Standing { await transport("/healthz").standing() }
 }

@@ -95,13 +95,39 @@ extension HTTPSyncTransport {
     return try SpaceCopyList(response.body)
   }
 
-  /// True if a server of spaces answers at the URL of its health, and follows no other one.
-  func isServing() async -> Bool {
-    guard var request = try? request(.get, "") else { return false }
-    request.fields["Authorization"] = nil
-    request.timeouts = HTTPTimeouts(idle: .seconds(3))
-    let response = try? await client.response(to: request, maxBodyByteCount: 64 << 10)
-    return response.map { String(decoding: $0.body, as: UTF8.self) } == #"{"status":"ok"}"#
+  /// The time without an answer to the question about the health after which it is given up.
+  static let maxHealthPause = Duration.seconds(3)
+
+  /// Whether a server of spaces takes commits, if the URL is that of its health.
+  ///
+  /// Only an address at which nobody listens is one of a server that has ended. Any other failure leaves open whether it
+  /// runs: a handshake that fails, and a connection without an answer, come from somebody who listens.
+  func standing() async -> FollowedServer.Standing {
+    do {
+      var request = try request(.get, "")
+      request.fields["Authorization"] = nil
+      request.timeouts = HTTPTimeouts(connect: Self.maxHealthPause, idle: Self.maxHealthPause)
+      let response = try await client.response(to: request, maxBodyByteCount: 64 << 10)
+      let text = String(decoding: response.body, as: UTF8.self)
+      if text == #"{"status":"ok"}"# { return .serving }
+      // A proxy does not reach the server; or the server follows another one.
+      let isStopped =
+        response.head.status == Self.badGateway || text.hasPrefix(#"{"status":"following""#)
+      return isStopped ? .stopped : .unknown("\(foreign(response.head))")
+    } catch let error as TransportError where error.isOfMissingServer {
+      return .stopped
+    } catch {
+      return .unknown("\(error)")
+    }
+  }
+
+  private static let badGateway = 502
+}
+
+extension TransportError {
+  /// True if nobody listens at the address.
+  fileprivate var isOfMissingServer: Bool {
+    !isOfProxy && (code == .cannotConnect || code == .unresolvedHost)
   }
 }
 

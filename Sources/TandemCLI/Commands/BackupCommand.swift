@@ -122,6 +122,7 @@ enum BackupCommand: Command {
       throw arguments.error(
         "--keep would remove backups of other spaces: leave it out with --space")
     }
+    try SpacePlace.checkHasNoCopies(data)
     let spaces = try SpaceDirectory(reading: data)
     let names = try chosen(from: spaces, in: data, arguments)
     guard !names.isEmpty else {

@@ -86,11 +86,13 @@ struct Follower: Sendable {
 
   /// Brings all spaces of a list in step.
   private func bring(_ list: SpaceCopyList, _ state: inout State) async throws {
+    guard !following.isPromoted else { return }
     let time = WallClock.seconds()
     let changed = list.spaces.filter { name, text in
       if let known = state.known[name], known.text == text, known.end > .now { return false }
       return state.faults[name].map { $0.end <= .now } ?? true
     }
+    try block(changed.keys)
     try await withThrowingTaskGroup(of: (String, (any Error)?).self) { group in
       var waiting = changed.keys.sorted()[...]
       var count = 0
@@ -113,9 +115,10 @@ struct Follower: Sendable {
       }
     }
     try Task.checkCancellation()
-    for name in state.faults.keys where list.spaces[name] == nil { state.faults[name] = nil }
+    // From then on, the directory has spaces, and no copies.
+    guard !following.isPromoted else { return }
     try await noteAbsent(list, &state)
-    noteFormer(list)
+    noteFormer(list, state)
     var status = following.status
     status.spaceCount = list.spaces.count
     status.failedCount = state.faults.count
@@ -139,6 +142,8 @@ struct Follower: Sendable {
       state.faults[name] = nil
       return
     }
+    // A copy that is promoted is none any more, which is no fault.
+    guard !following.isPromoted else { return }
     let (fault, count) = (message(of: error), (state.faults[name]?.count ?? 0) + 1)
     if !Task.isCancelled, state.faults[name]?.text != fault {
       log(ServerEvent(.error, "the copy is not in step: \(fault). Tries again", space: name))
@@ -146,30 +151,71 @@ struct Follower: Sendable {
     state.faults[name] = (fault, count, .now + Self.pause(after: count))
   }
 
+  /// Blocks the names of spaces that were never copied: after a promotion, an empty space of such a name would look to all
+  /// replicas as if the history was lost.
+  private func block(_ names: some Sequence<String>) throws {
+    try spaces.noteIncomplete(
+      names.filter { name in
+        SpaceName.isValid(name) && !spaces.contains(name) && spaces.former(name) != .incomplete
+      })
+  }
+
   /// Notes which copies the leader has no more. They stay.
   private func noteAbsent(_ list: SpaceCopyList, _ state: inout State) async throws {
+    for name in state.faults.keys where list.spaces[name] == nil && !spaces.contains(name) {
+      state.faults[name] = nil
+    }
     for name in try spaces.names() where list.spaces[name] == nil {
-      guard state.absent.insert(name).inserted else { continue }
-      state.known[name] = nil
-      let copy = try await SQLiteSpaceStore.read(path: spaces.file(of: name)) { try $0.copy() }
-      guard let copy, !copy.isAbsent else { continue }
-      try await SQLiteSpaceStore.write(path: spaces.file(of: name)) { try $0.noteAbsence(true) }
-      let reason =
-        switch list.former[name] {
-        case .renamed(let other): "it is called \(other) there"
-        case .deleted: "it was deleted there"
-        case nil: "it is not in its list"
-        }
-      log(
-        ServerEvent(
-          .warning,
-          "the leader has the space \(name) no more: \(reason.escapingControls()). The copy is kept, and not promoted "
-            + "unless its name is given", space: name))
+      await noteAbsence(of: name, list.former[name], &state)
     }
     state.absent = state.absent.filter { list.spaces[$0] == nil }
   }
 
-  private func noteFormer(_ list: SpaceCopyList) {
+  private func noteAbsence(
+    of name: String, _ former: FormerSpace?, _ state: inout State
+  ) async {
+    guard !state.absent.contains(name), state.faults[name].map({ $0.end <= .now }) ?? true else {
+      return
+    }
+    state.known[name] = nil
+    do {
+      let isNews = try await markAbsent(name)
+      state.absent.insert(name)
+      state.faults[name] = nil
+      guard isNews else { return }
+    } catch {
+      note(error, of: name, nil, &state)
+      return
+    }
+    let reason =
+      switch former {
+      case .renamed(let other): "it is called \(other) there"
+      case .deleted: "it was deleted there"
+      case .incomplete: "it is not complete there"
+      case nil: "it is not in its list"
+      }
+    log(
+      ServerEvent(
+        .warning,
+        "the leader has the space \(name) no more: \(reason.escapingControls()). The copy is kept, and not promoted "
+          + "unless its name is given", space: name))
+  }
+
+  /// Marks the copy of a space that the leader has no more; returns false if it was marked before, or is none.
+  private func markAbsent(_ name: String) async throws -> Bool {
+    let file = spaces.file(of: name)
+    do {
+      let copy = try await SQLiteSpaceStore.read(path: file) { try $0.copy() }
+      guard let copy, !copy.isAbsent else { return false }
+    } catch let error as SpaceError where error.code == .empty {
+      // An interruption has left it.
+      return false
+    }
+    try await Self.write(file) { try $0.noteAbsence(true) }
+    return true
+  }
+
+  private func noteFormer(_ list: SpaceCopyList, _ state: State) {
     for (name, former) in list.former where SpaceName.isValid(name) {
       if case .renamed(let other) = former, !SpaceName.isValid(other) { continue }
       guard spaces.former(name) != former else { continue }
@@ -179,7 +225,8 @@ struct Follower: Sendable {
         log(ServerEvent(.error, "\(error)", space: name))
       }
     }
-    for name in list.spaces.keys where SpaceName.isValid(name) {
+    // The others may not be complete.
+    for name in list.spaces.keys where state.known[name] != nil {
       unlink(spaces.formerPath(of: name))
     }
   }
@@ -280,7 +327,9 @@ extension Follower {
         let header = try SpaceCopyHeader(ofPage: bytes)
         try pages.append(bytes)
         guard let next = header.next else { return .pages(pages, header) }
-        guard next != cursor else { throw SpaceCopyError.foreign("a page follows itself") }
+        guard header.isBeyond(cursor) else {
+          throw SpaceCopyError.foreign("the place of a page is not after that of the page before")
+        }
         cursor = next
       }
     }

@@ -60,6 +60,7 @@ extension SpaceCommand {
     try await withNewFile(path) { hidden in
       switch server {
       case .files(let data):
+        try SpacePlace.checkHasNoCopies(data)
         let spaces = try SpacePlace.directory(data, with: name)
         try SpaceSnapshot.make(of: name, in: spaces, at: hidden)
       case .database(let address):
@@ -133,7 +134,10 @@ extension SpaceCommand {
   private static func withLock(
     _ data: String, _ name: String, _ body: (SpaceDirectory) async throws -> Void
   ) async throws {
-    _ = try SpacePlace.directory(data, with: name)
+    // Of a space that was not copied completely, there is only the name.
+    if try SpaceDirectory(reading: data).former(name) != .incomplete {
+      _ = try SpacePlace.directory(data, with: name)
+    }
     let spaces = try SpaceDirectory(path: data)
     try await closing {
       await spaces.close()

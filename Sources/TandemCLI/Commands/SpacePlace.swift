@@ -49,6 +49,7 @@ struct SpacePlace {
     }
     switch try server(arguments) {
     case .files(let data):
+      try checkHasNoCopies(data)
       let path = try directory(data, with: name).file(of: name)
       return try await body(SpacePlace(name: path, kind: .file))
     case .database(let address):
@@ -105,6 +106,16 @@ struct SpacePlace {
     }
     let names = try await PostgreSQLSpaceStore.names(database)
     throw missing(name, in: "the database", among: names)
+  }
+
+  /// Throws if the spaces of a directory are copies of those of another server.
+  static func checkHasNoCopies(_ directory: String) throws {
+    guard let leader = Following.leader(of: directory) else { return }
+    throw FileError(
+      path: directory, action: "used",
+      reason:
+        "its spaces are copies of those of \(leader): work there, or make them spaces of this server "
+        + "by tandem promote")
   }
 
   static func missing(_ name: String, in place: String, among names: [String]) -> FileError {

@@ -254,14 +254,16 @@
       // How libcurl says that one line is too long for it.
       if code == CURLE_OUT_OF_MEMORY, hasConnected, !hasHead { return headTooLarge }
       let cause = CurlError(code, detail: String(cString: errorText))
-      let (kind, message) = meaning(of: code)
-      return TransportError(kind, message, url: request.url, cause: cause)
+      let (kind, text) = TransportError.meaning(of: code, socketError: socketError.pointee)
+      let failure = proxyFailure(code, kind)
+      var error = TransportError(
+        failure?.0 ?? kind, failure?.1 ?? message(of: code, text), url: request.url, cause: cause)
+      error.isOfProxy = failure != nil || code == CURLE_COULDNT_RESOLVE_PROXY
+      return error
     }
 
-    /// The kind of failure that `code` is, with the limits and files that it is about.
-    private func meaning(of code: CURLcode) -> (TransportError.Code, String) {
-      let (kind, text) = TransportError.meaning(of: code, socketError: socketError.pointee)
-      if let failure = proxyFailure(code, kind) { return failure }
+    /// The message for `code`, with the limits and files that it is about.
+    private func message(of code: CURLcode, _ text: String) -> String {
       var message = text
       if code == CURLE_OPERATION_TIMEDOUT {
         message = "no connection within \(timeouts.connect); " + message
@@ -273,7 +275,7 @@
         message =
           "the client's certificate or its key cannot be used; check their paths and form: \(file)"
       }
-      return (kind, message)
+      return message
     }
 
     /// The failure if it is that of a proxy and not of the server.

@@ -67,14 +67,15 @@ extension DatabaseReplica {
       {
         throw ReplicaError(
           .otherHistory,
-          "\(space.name) lacks commits that the file has; name the space itself or, if its server was lost, "
-            + "permit that (`allowsLostCommits`)")
+          "\(SyncSpace.place(ofName: space.name)) lacks commits that the file has. If it is another "
+            + "space, name that of the file; if it took the place of a space that was lost, permit it "
+            + "(`allowsLostCommits`)")
       }
       if let known = state.revision, known.epoch != head.epoch {
         throw ReplicaError(
           .otherHistory,
-          "\(space.name) does not have the history of the space that the file is attached to; name "
-            + "the space itself, or detach the file and attach it again")
+          "\(SyncSpace.place(ofName: space.name)) does not have the history of the space that the file "
+            + "is attached to; name the space itself, or detach the file and attach it again")
       }
       state.space = space.name
       try tables.save(state)

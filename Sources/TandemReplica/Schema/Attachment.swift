@@ -42,10 +42,10 @@ extension ReplicaTables {
       let names = (try? status().tables.map(\.name).joined(separator: ", ")) ?? ""
       throw ReplicaError(
         .alreadyAttached,
-        "\(connection.path) is attached to the space \(space)"
+        "\(connection.path) is attached to the space \(SyncSpace.place(ofName: space))"
           + (names.isEmpty ? "" : ", with the tables \(names)")
-          + "; to attach other tables or to another space, synchronize it, detach it, and attach it "
-          + "with all tables")
+          + "; to attach other tables or to another space, detach it, and attach it with all tables. If "
+          + "its space is there still, synchronize it first")
     }
     let names = try rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
     for case .text(let name) in names.map({ $0[0] })

@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import SystemLibrary
 internal import TandemSync
 
 /// A directory that has copies of the spaces of another server, the leader, and how far behind these are.
@@ -53,7 +52,8 @@ package final class Following: Sendable {
   ///
   /// Not only commits: a replica that knows a later state than the copy would take it for a history that was lost.
   func check(_ route: SyncRoute) throws(SyncRequestError) {
-    if route.hasSpace || route.isForFollowers { try checkServes() }
+    // A client would take the copies in the list for spaces that it can use.
+    if route.hasSpace || route.isForFollowers || route == .spaces { try checkServes() }
   }
 
   /// Refuses what needs the spaces, as long as they are copies.
@@ -74,58 +74,36 @@ package final class Following: Sendable {
 // MARK: - The links of a directory
 
 extension Following {
-  private static func leaderPath(_ directory: String) -> String { "\(directory)/leader" }
-  private static func promotedPath(_ directory: String) -> String { "\(directory)/promoted" }
+  private static func leaderLink(_ directory: String) -> DurableLink {
+    DurableLink("leader", in: directory)
+  }
+
+  private static func promotedLink(_ directory: String) -> DurableLink {
+    DurableLink("promoted", in: directory)
+  }
 
   /// The address of the leader that a directory follows; `nil` if it follows none.
-  package static func leader(of directory: String) -> String? {
-    link(leaderPath(directory))
-  }
+  package static func leader(of directory: String) -> String? { leaderLink(directory).text }
 
   /// True if the promotion of a directory was begun.
   package static func isPromoted(_ directory: String) -> Bool {
-    link(promotedPath(directory)) != nil
+    promotedLink(directory).text != nil
   }
 
-  private static func link(_ path: String) -> String? {
-    var text = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(path, &text, text.count)
-    guard count > 0 else { return nil }
-    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  /// Makes a directory one that follows a leader, durably.
+  /// Makes a directory one that follows a leader, durably. It follows the former leader until then.
   package static func begin(_ directory: String, leader: String) throws(ServerError) {
     guard Self.leader(of: directory) != leader else { return }
-    unlink(leaderPath(directory))
-    try make(leaderPath(directory), leader, in: directory)
+    try leaderLink(directory).write(leader)
   }
 
   /// Notes, durably, that a directory is promoted: its server stops following.
   package static func beginPromotion(of directory: String, leader: String) throws(ServerError) {
     guard !isPromoted(directory) else { return }
-    try make(promotedPath(directory), leader, in: directory)
+    try promotedLink(directory).write(leader)
   }
 
   /// Ends the promotion of a directory: its server takes commits.
   package static func endPromotion(of directory: String) throws(ServerError) {
-    guard unlink(leaderPath(directory)) == 0 else {
-      throw ServerError(
-        .directory, "cannot remove \(leaderPath(directory)): \(systemReason())")
-    }
-    guard synchronizeDirectory(directory) else {
-      throw ServerError(.directory, "cannot write into \(directory): \(systemReason())")
-    }
-  }
-
-  private static func make(
-    _ path: String, _ text: String, in directory: String
-  ) throws(ServerError) {
-    guard symlink(text, path) == 0 else {
-      throw ServerError(.directory, "cannot make \(path): \(systemReason())")
-    }
-    guard synchronizeDirectory(directory) else {
-      throw ServerError(.directory, "cannot write into \(directory): \(systemReason())")
-    }
+    try leaderLink(directory).remove()
   }
 }

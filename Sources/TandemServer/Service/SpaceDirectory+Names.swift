@@ -24,13 +24,15 @@ extension SpaceDirectory {
           throw failure("rename", file(of: name))
         }
         unlink(formerPath(of: newName))
-        try synchronize()
+        try DurableLink.synchronize(path)
       }
       return true
     }
   }
 
   package func delete(_ name: String) async throws {
+    // Nothing is here but the name.
+    if !contains(name), former(name) == .incomplete { return try note(.deleted, of: name) }
     try await withClosed(name) {
       try note(.deleted, of: name)
       try memberFile.replace([], of: name)
@@ -38,20 +40,19 @@ extension SpaceDirectory {
         let path = file(of: name) + suffix
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete", path) }
       }
-      try synchronize()
+      try DurableLink.synchronize(path)
     }
   }
 
   package nonisolated func note(_ former: FormerSpace, of name: String) throws {
-    let path = formerPath(of: name)
-    unlink(path)
-    guard symlink(former.text, path) == 0 else { throw failure("write", path) }
-    try synchronize()
+    try formerLink(of: name).write(former.text)
   }
 
-  /// Returns once the names in the directory are on disk.
-  private nonisolated func synchronize() throws(ServerError) {
-    guard synchronizeDirectory(path) else { throw failure("synchronize", path) }
+  /// Notes durably that there are no complete copies of the spaces of these names.
+  package nonisolated func noteIncomplete(_ names: [String]) throws {
+    guard !names.isEmpty else { return }
+    for name in names { try formerLink(of: name).replace(FormerSpace.incomplete.text) }
+    try DurableLink.synchronize(path)
   }
 
   private nonisolated func failure(_ action: String, _ path: String) -> ServerError {

@@ -209,15 +209,24 @@ package actor SpaceDirectory: ServedSpaces {
   }
 
   /// The symbolic link that keeps what became of a space without a file (``TandemSpace/FormerSpace``).
-  package nonisolated func formerPath(of name: String) -> String { "\(path)/\(name).former" }
+  package nonisolated func formerPath(of name: String) -> String { formerLink(of: name).path }
+
+  nonisolated func formerLink(of name: String) -> DurableLink {
+    DurableLink("\(name).former", in: path)
+  }
 
   /// What became of a space without a file; `nil` if there was none.
   package nonisolated func former(_ name: String) -> FormerSpace? {
-    var text = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(formerPath(of: name), &text, text.count)
-    guard count > 0 else { return nil }
-    let bytes = text[..<count].map { UInt8(bitPattern: $0) }
-    return FormerSpace(text: String(decoding: bytes, as: UTF8.self))
+    formerLink(of: name).text.map { FormerSpace(text: $0) }
+  }
+
+  /// The names of the spaces of which there is no complete copy, sorted.
+  ///
+  /// - Throws: ``ServerError`` with code `directory`.
+  package nonisolated func incompleteNames() throws(ServerError) -> [String] {
+    try entries(withSuffix: ".former")
+      .filter { !contains($0) && former($0) == .incomplete }
+      .sorted()
   }
 
   /// The pause after the last change of a file until the time of the change stands for its state: the clock of the file

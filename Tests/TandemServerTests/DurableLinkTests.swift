@@ -1,0 +1,49 @@
+import TandemSpace
+import TestFolder
+import Testing
+
+@testable import TandemServer
+
+@Suite("Notes in symbolic links")
+struct DurableLinkTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test(
+    "a crash leaves the former note or the new one, and never none",
+    .enabled(if: TemporaryFolder.recordsSystemCalls))
+  func order() async throws {
+    let link = DurableLink("leader", in: folder.path)
+    #expect(link.text == nil)
+    for text in ["http://a", "https://b.example.org:7420"] {
+      let calls = try await folder.systemCalls { try link.write(text) }
+      let renaming = try #require(calls.first).split(separator: " ")
+      #expect(renaming.count == 3 && renaming[0] == "rename" && renaming[2] == "leader")
+      #expect(Array(calls.dropFirst()) == ["sync ."])
+      #expect(link.text == text)
+    }
+    #expect(folder.names() == ["leader"])
+    let calls = try await folder.systemCalls { try link.remove() }
+    #expect(calls == ["remove leader", "sync ."])
+    #expect(link.text == nil)
+    #expect(throws: ServerError.self) { try link.remove() }
+  }
+
+  @Test("the leader of a directory, and the fate of a name, are replaced at once")
+  func users() throws {
+    try Following.begin(folder.path, leader: "http://a")
+    try Following.begin(folder.path, leader: "http://b")
+    #expect(Following.leader(of: folder.path) == "http://b")
+    try Following.beginPromotion(of: folder.path, leader: "http://b")
+    #expect(Following.isPromoted(folder.path))
+    try Following.endPromotion(of: folder.path)
+    #expect(Following.leader(of: folder.path) == nil)
+    let spaces = try SpaceDirectory(reading: folder.path)
+    for former in [FormerSpace.deleted, .renamed("b"), .deleted] {
+      try spaces.note(former, of: "a")
+      #expect(spaces.former("a") == former)
+    }
+    #expect(folder.names().sorted() == ["a.former", "promoted"])
+  }
+}
