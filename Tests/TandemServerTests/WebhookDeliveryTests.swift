@@ -136,6 +136,35 @@ import Testing
     }
   }
 
+  /// Spaces that count the looks at all of them.
+  private final class CountedSpaces: ServedSpaces {
+    private let spaces: any ServedSpaces
+    private let count = Mutex(0)
+
+    init(_ spaces: any ServedSpaces) { self.spaces = spaces }
+
+    var lookCount: Int { count.withLock { $0 } }
+
+    func names() async throws -> [String] { try await spaces.names() }
+
+    func marks() async throws -> [String: String] {
+      count.withLock { $0 += 1 }
+      return try await spaces.marks()
+    }
+
+    func with<Result: Sendable>(
+      _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
+    ) async throws -> Result {
+      try await spaces.with(name, creates: creates, body)
+    }
+
+    func follow(
+      _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
+    ) async throws { try await spaces.follow(name, body) }
+
+    func close() async { await spaces.close() }
+  }
+
   /// Runs deliveries while `body` runs.
   private func running(
     _ delivery: WebhookDelivery, _ body: () async throws -> Void
@@ -192,6 +221,29 @@ import Testing
       #expect(arrived.revision == "\(first)")
     }
     #expect(place.log.isEmpty)
+    await place.close()
+  }
+
+  @Test("A commit through this server is delivered without a look at all spaces")
+  func notedCommits() async throws {
+    let place = try await Place(.directory)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    let (spaces, receiver) = (CountedSpaces(place.spaces), Receiver())
+    var limits = Webhook.Limits()
+    limits.pause = .seconds(3_600)
+    let delivery = WebhookDelivery(
+      Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits, log: { _ in },
+      sending: { try receiver.answer($0) })
+    try await running(delivery) {
+      for number in 1...5 {
+        try await place.commit([number])
+        delivery.noteCommit(in: "notes")
+        await receiver.wait(for: number)
+      }
+    }
+    #expect(receiver.all.map(\.ids) == [[1], [2], [3], [4], [5]])
+    #expect(spaces.lookCount <= 1)
     await place.close()
   }
 

@@ -15,9 +15,11 @@ package final class WebhookDelivery: Sendable {
 
   private struct State {
     var positions: [String: CommitPosition] = [:]
-    /// The marks of the spaces when their last delivery began.
+    /// The marks of the spaces at the last look at all of them, except of those whose delivery was under way.
     var seen: [String: String] = [:]
-    /// The spaces with a commit through this server since then.
+    /// True if it is time to look at all spaces.
+    var isLookDue = false
+    /// The spaces with a commit through this server since their last delivery began.
     var noted: Set<String> = []
     /// The spaces whose delivery is under way.
     var busy: Set<String> = []
@@ -108,6 +110,7 @@ package final class WebhookDelivery: Sendable {
         // A task that fails cancels this one, which ends the loop below.
         defer { wake.finish() }
         while true {
+          self.state.withLock { $0.isLookDue = true }
           wake.yield()
           try await self.clock.sleep(for: self.limits.pause)
         }
@@ -150,15 +153,18 @@ package final class WebhookDelivery: Sendable {
     }
   }
 
-  /// The spaces that may have changed, whose deliveries begin now.
+  /// The spaces whose deliveries begin now: those with a commit through this server and, if it is time to look at all
+  /// spaces, those that may have changed.
   private func nextSpaces() async throws -> [String] {
-    let marks = try await spaces.marks()
+    let isLookDue = state.withLock { state in
+      defer { state.isLookDue = false }
+      return state.isLookDue
+    }
+    let marks = try await isLookDue ? spaces.marks() : [:]
     return state.withLock { state in
-      let next = marks.keys.filter { space in
-        !state.busy.contains(space)
-          && (state.seen[space] != marks[space] || state.noted.contains(space))
-      }
-      for space in next { state.seen[space] = marks[space] }
+      let changed = marks.keys.filter { state.seen[$0] != marks[$0] }
+      let next = state.noted.union(changed).subtracting(state.busy)
+      for space in next where isLookDue { state.seen[space] = marks[space] }
       state.noted.subtract(next)
       state.busy.formUnion(next)
       return next.sorted()
