@@ -353,6 +353,39 @@ import Testing
     await place.close()
   }
 
+  @Test("A turn that ends too soon for a request is prolonged first", arguments: Store.allCases)
+  func prolonged(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    var limits = Webhook.Limits()
+    limits.maxRequestTime = limits.lease + .seconds(1)
+    let receiver = Receiver()
+    for number in 1...2 {
+      try await place.commit([number])
+      try await settle(place.delivery(to: receiver, limits), place)
+    }
+    #expect(receiver.all.map(\.ids) == [[1], [2]] && place.log.isEmpty)
+    await place.close()
+  }
+
+  @Test("A server whose turn has ended without another one's does not name another server")
+  func lapsed() async throws {
+    let place = try await Place(.directory)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    try await place.commit([1])
+    var limits = Webhook.Limits()
+    limits.lease = .zero
+    let receiver = Receiver()
+    try await running(place.delivery(to: receiver, limits)) {
+      while place.log.isEmpty { await Task.yield() }
+    }
+    #expect(receiver.all.isEmpty)
+    #expect(place.log.allSatisfy { $0.message.contains("stood still") })
+    await place.close()
+  }
+
   @Test("The signature is that of the time and the body under the secret")
   func signature() async throws {
     let place = try await Place(.directory)

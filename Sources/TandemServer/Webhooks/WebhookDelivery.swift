@@ -28,7 +28,13 @@ package final class WebhookDelivery: Sendable {
     var turnEnd = ContinuousClock.now
   }
 
-  private struct TurnLost: Error {}
+  /// Why it is not this node's turn any more.
+  private enum TurnLost: Error {
+    /// Another node has taken it.
+    case taken
+    /// It ended before it was prolonged: another node may have delivered since.
+    case lapsed
+  }
 
   /// The outcome of an attempt.
   private enum Attempt {
@@ -83,8 +89,13 @@ package final class WebhookDelivery: Sendable {
     while !Task.isCancelled {
       do {
         if try await takeTurn() { try await deliver() }
-      } catch is TurnLost {
+      } catch TurnLost.taken {
         log(ServerEvent(.warning, "another server delivers to the webhook from now on"))
+      } catch TurnLost.lapsed {
+        log(
+          ServerEvent(
+            .warning,
+            "the deliveries to the webhook begin again: the server, or its database, stood still"))
       } catch {
         guard !Task.isCancelled else { break }
         log(ServerEvent(.error, "the deliveries to the webhook begin again: \(error)"))
@@ -149,8 +160,14 @@ package final class WebhookDelivery: Sendable {
   private func keepTurn() async throws {
     while true {
       try await clock.sleep(for: limits.lease / 4)
-      guard try await takeTurn() else { throw TurnLost() }
+      try await prolongTurn()
     }
+  }
+
+  /// Prolongs the turn, which has not ended yet: otherwise the positions in memory may be old ones.
+  private func prolongTurn() async throws {
+    guard ContinuousClock.now < state.withLock({ $0.turnEnd }) else { throw TurnLost.lapsed }
+    guard try await takeTurn() else { throw TurnLost.taken }
   }
 
   /// The spaces whose deliveries begin now: those with a commit through this server and, if it is time to look at all
@@ -175,6 +192,7 @@ package final class WebhookDelivery: Sendable {
 
   /// Delivers what a space has, until there is nothing more.
   private func deliver(_ space: String) async throws {
+    // Only attempts make a dead letter, and not what this server cannot read.
     var (failureCount, troubleCount) = (0, 0)
     while true {
       do {
@@ -236,7 +254,7 @@ package final class WebhookDelivery: Sendable {
           .error, "a delivery to the webhook is a dead letter: \(reason)", space: space))
     }
     guard try await store.keep("\(changes.position)", of: space, burying: letter) else {
-      throw TurnLost()
+      throw TurnLost.taken
     }
     state.withLock { $0.positions[space] = changes.position }
     failureCount = 0
@@ -246,7 +264,7 @@ package final class WebhookDelivery: Sendable {
   private func attempt(_ body: [UInt8]) async throws -> Attempt {
     // Another node must not deliver while this request is on its way.
     let turnEnd = state.withLock { $0.turnEnd }
-    guard ContinuousClock.now + limits.maxRequestTime < turnEnd else { throw TurnLost() }
+    if ContinuousClock.now + limits.maxRequestTime >= turnEnd { try await prolongTurn() }
     let status: Int
     do {
       status = try await send(webhook.request(body))
