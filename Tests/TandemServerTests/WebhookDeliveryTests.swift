@@ -41,17 +41,19 @@ import Testing
     }
   }
 
-  /// A program that gets deliveries, and answers with the next of some statuses, then with 200.
+  /// A program that gets deliveries, and answers with the next of some statuses, then with the last one.
   private final class Receiver: Sendable {
     private struct State {
       var deliveries: [Delivery] = []
       var statuses: [Int] = []
     }
     private let state = Mutex(State())
+    private let last: Int
     private let arrivals: AsyncStream<Void>
     private let arrival: AsyncStream<Void>.Continuation
 
-    init(_ statuses: [Int] = []) {
+    init(_ statuses: [Int] = [], last: Int = 200) {
+      self.last = last
       (arrivals, arrival) = AsyncStream.makeStream()
       state.withLock { $0.statuses = statuses }
     }
@@ -63,7 +65,7 @@ import Testing
       defer { arrival.yield() }
       return state.withLock { state in
         state.deliveries.append(delivery)
-        return state.statuses.isEmpty ? 200 : state.statuses.removeFirst()
+        return state.statuses.isEmpty ? last : state.statuses.removeFirst()
       }
     }
 
@@ -303,6 +305,56 @@ import Testing
     #expect(try await place.store.discard(letters[0].id) == 0)
     #expect(try await place.store.discard(letters[1].id) == 1)
     #expect(try await place.store.discard(nil) == 0)
+    await place.close()
+  }
+
+  @Test(
+    "A space that is deleted before a delivery is accepted is forgotten, with a line in the log",
+    arguments: Store.allCases)
+  func deleted(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    let revision = try await place.commit([1])
+    try await settle(place.delivery(to: Receiver()), place)
+    try await place.commit([2])
+    var limits = Webhook.Limits()
+    limits.maxAttemptCount = .max
+    let receiver = Receiver(last: 500)
+    try await running(place.delivery(to: receiver, limits)) {
+      await receiver.wait(for: 2)
+      try await place.spaces.delete("notes")
+      while !place.log.contains(where: { $0.message.contains("was deleted") }) {
+        await Task.yield()
+      }
+    }
+    let event = try #require(place.log.first { $0.message.contains("was deleted") })
+    #expect(event.level == .warning && event.space == "notes")
+    #expect(event.message.contains("after revision \(revision) were not delivered"))
+    #expect(try await place.store.positions() == [:])
+    #expect(try await place.store.letterCount() == 0)
+    await place.close()
+  }
+
+  @Test(
+    "A space that was renamed while no server ran comes from its beginning, and its former name goes",
+    arguments: Store.allCases)
+  func renamed(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    try await place.commit([1])
+    try await settle(place.delivery(to: Receiver()), place)
+    #expect(try await place.spaces.rename("notes", to: "other"))
+    let receiver = Receiver()
+    try await running(place.delivery(to: receiver)) {
+      await receiver.wait(for: 1)
+      while place.log.isEmpty { await Task.yield() }
+    }
+    #expect(receiver.all.map(\.space) == ["other"] && receiver.all.map(\.from) == [nil])
+    #expect(place.log.map(\.level) == [.notice] && place.log.map(\.space) == ["notes"])
+    #expect(place.log[0].message.contains("is called other now"))
+    #expect(try await place.store.positions()?["notes"] == nil)
     await place.close()
   }
 

@@ -23,6 +23,8 @@ package final class WebhookDelivery: Sendable {
     var noted: Set<String> = []
     /// The spaces whose delivery is under way.
     var busy: Set<String> = []
+    /// The spaces that had nothing to deliver when they were read last, and have not changed since.
+    var delivered: Set<String> = []
     var wake: AsyncStream<Void>.Continuation?
     /// The end of this node's turn, unless it is prolonged.
     var turnEnd = ContinuousClock.now
@@ -75,6 +77,7 @@ package final class WebhookDelivery: Sendable {
   package func noteCommit(in space: String) {
     let wake = state.withLock { state in
       state.noted.insert(space)
+      state.delivered.remove(space)
       return state.wake
     }
     wake?.yield()
@@ -111,7 +114,7 @@ package final class WebhookDelivery: Sendable {
     let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     state.withLock { state in
       state.positions = positions
-      (state.seen, state.busy, state.wake) = ([:], [], wake)
+      (state.seen, state.busy, state.delivered, state.wake) = ([:], [], [], wake)
     }
     defer { state.withLock { $0.wake = nil } }
     try await withThrowingDiscardingTaskGroup { group in
@@ -171,17 +174,25 @@ package final class WebhookDelivery: Sendable {
   }
 
   /// The spaces whose deliveries begin now: those with a commit through this server and, if it is time to look at all
-  /// spaces, those that may have changed.
+  /// spaces, those that may have changed, or are gone.
   private func nextSpaces() async throws -> [String] {
     let isLookDue = state.withLock { state in
       defer { state.isLookDue = false }
       return state.isLookDue
     }
-    let marks = try await isLookDue ? spaces.marks() : [:]
+    let marks = try await isLookDue ? spaces.marks() : nil
     return state.withLock { state in
-      let changed = marks.keys.filter { state.seen[$0] != marks[$0] }
-      let next = state.noted.union(changed).subtracting(state.busy)
-      for space in next where isLookDue { state.seen[space] = marks[space] }
+      var next = state.noted
+      if let marks {
+        let changed = marks.keys.filter { state.seen[$0] != marks[$0] }
+        state.delivered.subtract(changed)
+        next.formUnion(changed)
+        next.formUnion(state.positions.keys.filter { marks[$0] == nil })
+      }
+      next.subtract(state.busy)
+      if let marks {
+        for space in next { state.seen[space] = marks[space] }
+      }
       state.noted.subtract(next)
       state.busy.formUnion(next)
       return next.sorted()
@@ -199,6 +210,7 @@ package final class WebhookDelivery: Sendable {
         guard try await deliverNext(of: space, &failureCount) else { break }
         troubleCount = 0
       } catch let refusal as SyncRequestError where refusal.code == .unknownSpace {
+        try await forget(space)
         break
       } catch let error where !(error is CancellationError || error is TurnLost) {
         troubleCount += 1
@@ -226,7 +238,12 @@ package final class WebhookDelivery: Sendable {
     let reading = try await spaces.with(space) { store in
       try await CommittedChanges.read(space, in: store, after: position)
     }
-    guard case .changes(let changes) = reading else { return false }
+    guard case .changes(let changes) = reading else {
+      state.withLock { state in
+        if !state.noted.contains(space) { state.delivered.insert(space) }
+      }
+      return false
+    }
     let body = changes.body
     var letter: (reason: String, time: Int, body: [UInt8])?
     switch try await attempt(body) {
@@ -259,6 +276,30 @@ package final class WebhookDelivery: Sendable {
     state.withLock { $0.positions[space] = changes.position }
     failureCount = 0
     return true
+  }
+
+  /// Forgets a space that was deleted or renamed, and says what was not delivered.
+  private func forget(_ space: String) async throws {
+    let successor = try await spaces.successor(of: space)
+    guard try await store.forget(space) else { throw TurnLost.taken }
+    let (position, isDelivered) = state.withLock { state in
+      state.seen[space] = nil
+      return (state.positions.removeValue(forKey: space), state.delivered.remove(space) != nil)
+    }
+    let event: (level: ServerEvent.Level, message: String) =
+      if let successor {
+        (.notice, "the space is called \(successor) now: the webhook gets it from its beginning")
+      } else if isDelivered {
+        (.notice, "the space was deleted: the webhook has got all of its commits")
+      } else if let revision = position?.since {
+        (
+          .warning,
+          "the space was deleted: its commits after revision \(revision) were not delivered to the webhook"
+        )
+      } else {
+        (.warning, "the space was deleted: not all of its commits were delivered to the webhook")
+      }
+    log(ServerEvent(event.level, event.message, space: space))
   }
 
   private func attempt(_ body: [UInt8]) async throws -> Attempt {

@@ -88,6 +88,11 @@ package final class WebhookFile: WebhookStore {
     }
   }
 
+  package func forget(_ space: String) async throws -> Bool {
+    try await write { try $0.run("DELETE FROM position WHERE space = ?", [.text(space)]) }
+    return true
+  }
+
   package func letterCount() async throws -> Int {
     try await database.read { Int(try $0.connection.integer("SELECT count(*) FROM letter") ?? 0) }
   }
