@@ -157,6 +157,52 @@ struct WebhookTests: ShellSuite {
     _ = await receiver.end()
   }
 
+  @Test("A server that follows delivers nothing before its promotion, and then all later commits")
+  func promotion() async throws {
+    let (receiver, hook) = try await startReceiver()
+    try await shell(
+      """
+      for right in write follow; do
+        $tandem token create --tokens tokens --account $right --space '*' --$right | tail -n 1 >$right
+      done
+      """)
+    let tokens = ["--tokens", folder.path(of: "tokens")]
+    let (leader, leaderURL) = try await startServer(
+      ["--data", folder.path(of: "spaces")], port: 0, tokens)
+    try await shell(
+      """
+      sqlite3 a.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)' &&
+      $tandem attach a.db --server \(leaderURL) --space notes --token-file write --table note -q &&
+      sqlite3 a.db "INSERT INTO note VALUES ('n1', 'x')" && $tandem sync a.db -q
+      """)
+    let (follower, url) = try await startServer(
+      [
+        "--data", folder.path(of: "copies"), "--follow", leaderURL, "--token-file",
+        folder.path(of: "follow"),
+      ], port: 0,
+      tokens + ["--webhook", hook, "--webhook-secret-file", folder.path(of: "secret")])
+    while let line = await follower.errorLine() {
+      #expect(!line.contains("webhook"), "\(line)")
+      if line.contains("are in step") { break }
+    }
+    leader.signal(SIGKILL)
+    _ = await leader.end()
+    try await shell(
+      """
+      $tandem promote --data copies -q &&
+      $tandem attach a.db --server \(url) --space notes --token-file write -q &&
+      sqlite3 a.db "INSERT INTO note VALUES ('n2', 'x')" && $tandem sync a.db -q
+      """)
+    while try deliveries().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+    let all = try deliveries()
+    #expect(all.map(\.ids) == [["n2"]] && all.allSatisfy { $0.from > 0 })
+    follower.signal(SIGTERM)
+    while let line = await follower.errorLine() { #expect(!line.contains("webhook"), "\(line)") }
+    #expect(await follower.end() == 0)
+    receiver.signal(SIGKILL)
+    _ = await receiver.end()
+  }
+
   @Test("Options of a webhook that cannot be used are named")
   func faults() async throws {
     try folder.write("short", to: "short")

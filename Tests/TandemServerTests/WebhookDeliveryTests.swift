@@ -106,14 +106,15 @@ import Testing
     }
 
     func delivery(
-      to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits()
+      to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits(),
+      following: Following? = nil
     ) -> WebhookDelivery {
       var limits = limits
       limits.backoff = Backoff(first: .milliseconds(1), max: .milliseconds(1))
       limits.pause = .milliseconds(20)
       return WebhookDelivery(
         Webhook(secret: secret, now: { 1_700_000_000.5 }), of: spaces, keptIn: store,
-        limits: limits, log: { [lines] in lines.add($0) },
+        limits: limits, following: following, log: { [lines] in lines.add($0) },
         sending: { try receiver.answer($0) })
     }
 
@@ -402,6 +403,41 @@ import Testing
       reached = max(reached, ids.last ?? 0)
     }
     #expect(reached == 30)
+    await place.close()
+  }
+
+  @Test("A server that follows delivers nothing, and after its promotion all later commits")
+  func promoted() async throws {
+    let place = try await Place(.directory)
+    let spaces = try #require(place.spaces as? SpaceDirectory)
+    let file = try #require(place.store as? WebhookFile)
+    let path = place.folder.path(of: "spaces")
+    try await place.make("notes")
+    let revision = try await place.commit([1])
+    let leader = "http://leader.example"
+    try Following.begin(path, leader: leader)
+    let receiver = Receiver()
+    let delivery = place.delivery(
+      to: receiver, following: Following(leader: leader, in: path))
+    try await delivery.prepare()
+    try await running(delivery) {
+      for _ in 0..<1_000 { await Task.yield() }
+      let positions = try await file.positions()
+      #expect(positions == nil && receiver.all.isEmpty)
+      // As the promotion does.
+      try await file.begin(withCopiesIn: spaces)
+      try Following.endPromotion(of: path)
+      try await place.commit([2])
+      await receiver.wait(for: 1)
+    }
+    #expect(receiver.all.map(\.ids) == [[2]] && receiver.all.map(\.from) == ["\(revision)"])
+    #expect(place.log.isEmpty)
+    // What has begun does not begin again.
+    try await place.commit([3])
+    try await file.begin(withCopiesIn: spaces)
+    try await settle(place.delivery(to: receiver), place)
+    #expect(receiver.all.last?.ids.last == 3)
+    #expect(receiver.all.allSatisfy { $0.from != nil })
     await place.close()
   }
 

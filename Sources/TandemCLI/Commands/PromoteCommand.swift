@@ -84,7 +84,10 @@ enum PromoteCommand: Command {
       }
     }
     bar.finish()
-    if leader != nil { try Following.endPromotion(of: data) }
+    if leader != nil {
+      await WebhookCommand.begin(withCopiesIn: spaces, data)
+      try Following.endPromotion(of: data)
+    }
     if !arguments[Option.quiet] { try OutputStream.printLines(lines) }
     return failureCount == 0 ? ExitStatus.success : failureStatus
   }

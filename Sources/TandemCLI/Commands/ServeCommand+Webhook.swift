@@ -75,8 +75,8 @@ extension ServeCommand {
 
   /// The deliveries to a webhook, and the function that closes their store.
   static func delivery(
-    by sender: WebhookSender, of spaces: any ServedSpaces, _ arguments: ParsedArguments,
-    _ log: @escaping @Sendable (ServerEvent) -> Void
+    by sender: WebhookSender, of spaces: any ServedSpaces, following: Following?,
+    _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws -> (delivery: WebhookDelivery, close: @Sendable () async -> Void) {
     let store: any WebhookStore
     let close: @Sendable () async -> Void
@@ -90,8 +90,8 @@ extension ServeCommand {
       close = { await file.close() }
     }
     let delivery = WebhookDelivery(
-      sender.webhook, of: spaces, keptIn: store, limits: sender.limits, log: log,
-      sending: sender.send)
+      sender.webhook, of: spaces, keptIn: store, limits: sender.limits, following: following,
+      log: log, sending: sender.send)
     try await delivery.prepare()
     return (delivery, close)
   }

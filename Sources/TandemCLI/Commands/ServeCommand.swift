@@ -305,7 +305,10 @@ enum ServeCommand: Command {
     let sources = ([tokens, webTokens] as [(any TokenSource)?]).compactMap { $0 }
     let isProtected = sources.contains { $0.areRequired }
     var delivery: (delivery: WebhookDelivery, close: @Sendable () async -> Void)?
-    if let webhook { delivery = try await Self.delivery(by: webhook, of: spaces, arguments, log) }
+    if let webhook {
+      delivery = try await Self.delivery(
+        by: webhook, of: spaces, following: following, arguments, log)
+    }
     let webhookDelivery = delivery?.delivery
     let service = SyncService(
       spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,

@@ -103,11 +103,30 @@ enum WebhookCommand: Command {
         path: path, action: "read",
         reason: "there is no such file: no server with --webhook has used the directory")
     }
+    return try await withFile(path) { try await body($0) }
+  }
+
+  private static func withFile<Value>(
+    _ path: String, _ body: (WebhookFile) async throws -> Value
+  ) async throws -> Value {
     let file = try await WebhookFile(path: path, creates: false)
-    let result: Result<Int32, any Error>
+    let result: Result<Value, any Error>
     do { result = .success(try await body(file)) } catch { result = .failure(error) }
     await file.close()
     return try result.get()
+  }
+
+  /// Lets the webhook of a server that follows begin with the present of its copies, which are being promoted.
+  static func begin(withCopiesIn spaces: SpaceDirectory, _ directory: String) async {
+    let path = WebhookFile.path(in: directory)
+    guard access(path, F_OK) == 0 else { return }
+    do {
+      try await withFile(path) { try await $0.begin(withCopiesIn: spaces) }
+    } catch {
+      // The spaces are needed more.
+      TandemCLI.report(
+        "the state of the webhook cannot be written, so that it may miss the first commits: \(error)")
+    }
   }
 
   private static func print(_ letter: DeadLetter, _ arguments: ParsedArguments) throws {

@@ -8,7 +8,7 @@ internal import TandemSync
 ///
 /// The position of a space is kept when its delivery was accepted, or given up. A delivery that was under way when the
 /// server ended comes again, perhaps with later commits in addition. A space waits for its delivery, and not for those of
-/// others.
+/// others. A server that follows another one delivers nothing before its promotion.
 package final class WebhookDelivery: Sendable {
   /// Sends a request; returns the status code of the answer.
   package typealias Sending = @Sendable (Webhook.Request) async throws -> Int
@@ -51,6 +51,7 @@ package final class WebhookDelivery: Sendable {
   private let spaces: any ServedSpaces
   private let store: any WebhookStore
   private let limits: Webhook.Limits
+  private let following: Following?
   private let clock: any Clock<Duration>
   private let log: @Sendable (ServerEvent) -> Void
   private let send: Sending
@@ -58,15 +59,19 @@ package final class WebhookDelivery: Sendable {
   private let state = Mutex(State())
 
   /// Deliveries, which ``run()`` makes.
+  ///
+  /// - Parameter following: The leader that the server follows; `nil` if it follows none.
   package init(
     _ webhook: Webhook, of spaces: any ServedSpaces, keptIn store: any WebhookStore,
-    limits: Webhook.Limits = Webhook.Limits(), clock: any Clock<Duration> = .continuous,
+    limits: Webhook.Limits = Webhook.Limits(), following: Following? = nil,
+    clock: any Clock<Duration> = .continuous,
     log: @escaping @Sendable (ServerEvent) -> Void, sending: @escaping Sending
   ) {
     self.webhook = webhook
     self.spaces = spaces
     self.store = store
     self.limits = limits
+    self.following = following
     self.clock = clock
     self.log = log
     send = sending
@@ -84,14 +89,19 @@ package final class WebhookDelivery: Sendable {
   }
 
   /// Begins with the present, if nothing was delivered before. Otherwise commits between the start of a server and that
-  /// of ``run()`` would count as earlier ones.
-  package func prepare() async throws { _ = try await positions() }
+  /// of ``run()`` would count as earlier ones. The promotion of a server that follows does this
+  /// (``WebhookFile/begin(withCopiesIn:)``).
+  package func prepare() async throws {
+    if !isFollowing { _ = try await positions() }
+  }
+
+  private var isFollowing: Bool { following?.isFollowing ?? false }
 
   /// Delivers until the task is cancelled, whenever it is this node's turn.
   package func run() async {
     while !Task.isCancelled {
       do {
-        if try await takeTurn() { try await deliver() }
+        if !isFollowing, try await takeTurn() { try await deliver() }
       } catch TurnLost.taken {
         log(ServerEvent(.warning, "another server delivers to the webhook from now on"))
       } catch TurnLost.lapsed {
