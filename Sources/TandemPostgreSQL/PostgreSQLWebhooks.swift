@@ -38,18 +38,9 @@ package struct PostgreSQLWebhooks: Sendable {
           throw PostgreSQLError(
             .schema, "the database has no webhook: no server with a webhook has used it")
         }
-        let statements = Self.sql.split(separator: ";").map { text in
-          PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
-        }
         do throws(PostgreSQLError) {
-          for statement in statements where !statement.text.isEmpty {
-            try connection.exchange([statement])
-          }
+          try PostgreSQLSchema.run(Self.sql, connection)
         } catch {
-          // Another node may have made them at the same time.
-          if !connection.isLost, case .integer? = try connection.exchange([table])[0].first?.first {
-            return
-          }
           throw PostgreSQLError(
             .schema,
             "the tables of the webhook cannot be created: \(error.message). Let a user who may create them run the "

@@ -494,6 +494,26 @@ import Testing
     await place.close()
   }
 
+  @Test("Servers that start at the same moment on a new database all find the tables")
+  func simultaneousStarts() async throws {
+    for _ in 1...5 {
+      let address = try TestCluster.shared.get().makeDatabase()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 1...4 {
+          group.addTask {
+            let database = try await PostgreSQLDatabase.open(
+              address: address, creates: true, maxConnectionCount: 1)
+            let store = try await PostgreSQLWebhooks(database, creates: true)
+            let positions = try await store.positions()
+            #expect(positions == nil)
+            await database.close()
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+
   @Test("Of two servers of a database, one delivers, and the other one when the first has ended")
   func turns() async throws {
     let address = try TestCluster.shared.get().makeDatabase()
