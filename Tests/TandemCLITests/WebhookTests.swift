@@ -215,5 +215,11 @@ struct WebhookTests: ShellSuite {
       let result = try await shell("$tandem serve --check-config \(options)", status: 1)
       #expect(result.error.contains(message), "\(result.error)")
     }
+    let both = try await shell(
+      "$tandem serve --check-config --webhook ftp://x/ --webhook-secret-file missing", status: 1)
+    let lines = both.error.split(separator: "\n")
+    try #require(lines.count == 2, "\(both.error)")
+    #expect(lines[0].contains("--webhook takes a URL"))
+    #expect(lines[1].contains("cannot read missing"))
   }
 }
