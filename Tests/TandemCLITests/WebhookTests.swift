@@ -25,8 +25,12 @@ struct WebhookTests: ShellSuite {
   private func startServer(
     _ place: [String], port: Int, _ options: [String]
   ) async throws -> (program: RunningTool, url: String) {
+    // Other users may read what a program writes, unless it prevents that.
     let program = try RunningTool(
-      ["serve", "--json", "--listen", "127.0.0.1:\(port)"] + place + options)
+      [
+        "-c", #"umask 0; exec "$0" "$@""#, Tool.path, "serve", "--json", "--listen",
+        "127.0.0.1:\(port)",
+      ] + place + options, executable: "/bin/sh")
     let line = try #require(await program.line())
     guard case .object(let fields) = try JSONValue(parsing: Array(line.utf8)),
       case .string(let url)? = fields["url"]
@@ -201,6 +205,28 @@ struct WebhookTests: ShellSuite {
     #expect(await follower.end() == 0)
     receiver.signal(SIGKILL)
     _ = await receiver.end()
+  }
+
+  @Test("Other users cannot read what the server and its commands write into a directory")
+  func privateFiles() async throws {
+    try await shell("mkdir -m 755 spaces")
+    let (server, url) = try await startServer(
+      ["--data", folder.path(of: "spaces")], port: 0, ["--webhook", "http://127.0.0.1:1/"])
+    try await shell(
+      """
+      umask 0
+      sqlite3 a.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)' &&
+      $tandem attach a.db --server \(url) --space notes --table note -q && $tandem sync a.db -q &&
+      $tandem member notes add ada --role owner --data spaces &&
+      $tandem webhook list --data spaces
+      """)
+    let listed = try await shell("ls spaces; find spaces -type f -perm /077")
+    for name in ["notes.space", "members.sqlite", "webhook.sqlite"] {
+      #expect(listed.output.contains(name))
+    }
+    #expect(!listed.output.contains("spaces/"), "\(listed.output)")
+    server.signal(SIGTERM)
+    #expect(await server.end() == 0)
   }
 
   @Test("Options of a webhook that cannot be used are named")

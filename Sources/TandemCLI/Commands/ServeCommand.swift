@@ -246,6 +246,8 @@ enum ServeCommand: Command {
     ])
 
   static func run(_ given: ParsedArguments) async throws -> Int32 {
+    // Other users may not read spaces, members and deliveries.
+    umask(0o077)
     var arguments = given
     let faults = arguments.addSettings(fileOption: Option.config, besides: [Option.checkConfig])
     if arguments[Option.checkConfig] { return try await check(arguments, faults: faults) }

@@ -44,6 +44,8 @@ enum WebhookCommand: Command {
     ], repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    // The file has fields of records.
+    umask(0o077)
     let operands = arguments.operands
     let chosen = operands.count == 2 ? operands[1] : nil
     guard let action = Action(rawValue: operands[0]), operands.count <= 2,
