@@ -337,8 +337,27 @@ import Testing
     await place.close()
   }
 
+  @Test("A file that has no space yet is not taken for a space that was deleted")
+  func blank() async throws {
+    let place = try await Place(.directory)
+    try await place.store.begin(at: [:])
+    try place.folder.execute("spaces/blank.space", "CREATE TABLE t (a)", "DROP TABLE t")
+    #expect(try await place.spaces.names() == ["blank"])
+    let (spaces, log) = (CountedSpaces(place.spaces), EventLog())
+    var limits = Webhook.Limits()
+    limits.pause = .milliseconds(1)
+    let delivery = WebhookDelivery(
+      Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits,
+      log: { log.add($0) }, sending: { _ in 200 })
+    try await running(delivery) {
+      while spaces.lookCount < 10 { await Task.yield() }
+    }
+    #expect(log.all.isEmpty)
+    await place.close()
+  }
+
   @Test(
-    "A space that was renamed while no server ran comes from its beginning, and its former name goes",
+    "A renamed space comes from its beginning, and the position of its former name goes",
     arguments: Store.allCases)
   func renamed(store: Store) async throws {
     let place = try await Place(store)

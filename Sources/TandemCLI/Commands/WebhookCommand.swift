@@ -127,7 +127,7 @@ enum WebhookCommand: Command {
     } catch {
       // The spaces are needed more.
       TandemCLI.report(
-        "the state of the webhook cannot be written, so that it may miss the first commits: \(error)")
+        "the webhook may miss the first commits, because its state cannot be written: \(error)")
     }
   }
 

@@ -290,6 +290,8 @@ package final class WebhookDelivery: Sendable {
 
   /// Forgets a space that was deleted or renamed, and says what was not delivered.
   private func forget(_ space: String) async throws {
+    // A file that another program is making has no space yet.
+    guard try await !spaces.names().contains(space) else { return }
     let successor = try await spaces.successor(of: space)
     guard try await store.forget(space) else { throw TurnLost.taken }
     let (position, isDelivered) = state.withLock { state in
