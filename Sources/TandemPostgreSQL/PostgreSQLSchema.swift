@@ -144,11 +144,15 @@ package enum PostgreSQLSchema {
     return found
   }
 
-  /// Runs statements in one transaction.
-  private static func run(
+  /// Waits for other nodes that make or change tables. Of two that make one at the same time, PostgreSQL refuses one, also
+  /// with IF NOT EXISTS. The number is the word tandem.
+  private static let lock = "SELECT 1::bigint FROM pg_advisory_xact_lock(127961812723053)"
+
+  /// Runs statements in one transaction, one caller at a time.
+  static func run(
     _ statements: String, _ connection: PostgreSQLConnection
   ) throws(PostgreSQLError) {
-    let queries = statements.split(separator: ";").map { text in
+    let queries = "\(lock);\(statements)".split(separator: ";").map { text in
       PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
     }
     do {

@@ -87,10 +87,7 @@ package struct PostgreSQLWebhooks: Sendable {
     _ position: String, of space: String,
     burying letter: (reason: String, time: Int, body: [UInt8])?
   ) async throws -> Bool {
-    let turn = """
-      WITH turn AS (
-        SELECT id FROM tandem.webhook_turn WHERE node = $1::text AND ends > clock_timestamp() FOR SHARE)
-      """
+    let turn = Self.turn
     let kept = """
       INSERT INTO tandem.webhook_position SELECT $2::text, $3::text FROM turn
         ON CONFLICT (space) DO UPDATE SET position = excluded.position RETURNING space
@@ -113,6 +110,22 @@ package struct PostgreSQLWebhooks: Sendable {
       ]
     ).isEmpty
   }
+
+  package func forget(_ space: String) async throws -> Bool {
+    try await !rows(
+      """
+      \(Self.turn), forgotten AS (
+        DELETE FROM tandem.webhook_position USING turn WHERE space = $2::text)
+      SELECT id FROM turn
+      """, [.value(.text(node)), .value(.text(space))]
+    ).isEmpty
+  }
+
+  /// The turn of this node, if it is its turn.
+  private static let turn = """
+    WITH turn AS (
+      SELECT id FROM tandem.webhook_turn WHERE node = $1::text AND ends > clock_timestamp() FOR SHARE)
+    """
 
   package func letterCount() async throws -> Int {
     let rows = try await rows("SELECT count(*) FROM tandem.webhook_letter")

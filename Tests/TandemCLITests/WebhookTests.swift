@@ -25,8 +25,12 @@ struct WebhookTests: ShellSuite {
   private func startServer(
     _ place: [String], port: Int, _ options: [String]
   ) async throws -> (program: RunningTool, url: String) {
+    // Other users may read what a program writes, unless it prevents that.
     let program = try RunningTool(
-      ["serve", "--json", "--listen", "127.0.0.1:\(port)"] + place + options)
+      [
+        "-c", #"umask 0; exec "$0" "$@""#, Tool.path, "serve", "--json", "--listen",
+        "127.0.0.1:\(port)",
+      ] + place + options, executable: "/bin/sh")
     let line = try #require(await program.line())
     guard case .object(let fields) = try JSONValue(parsing: Array(line.utf8)),
       case .string(let url)? = fields["url"]
@@ -157,6 +161,74 @@ struct WebhookTests: ShellSuite {
     _ = await receiver.end()
   }
 
+  @Test("A server that follows delivers nothing before its promotion, and then all later commits")
+  func promotion() async throws {
+    let (receiver, hook) = try await startReceiver()
+    try await shell(
+      """
+      for right in write follow; do
+        $tandem token create --tokens tokens --account $right --space '*' --$right | tail -n 1 >$right
+      done
+      """)
+    let tokens = ["--tokens", folder.path(of: "tokens")]
+    let (leader, leaderURL) = try await startServer(
+      ["--data", folder.path(of: "spaces")], port: 0, tokens)
+    try await shell(
+      """
+      sqlite3 a.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)' &&
+      $tandem attach a.db --server \(leaderURL) --space notes --token-file write --table note -q &&
+      sqlite3 a.db "INSERT INTO note VALUES ('n1', 'x')" && $tandem sync a.db -q
+      """)
+    let (follower, url) = try await startServer(
+      [
+        "--data", folder.path(of: "copies"), "--follow", leaderURL, "--token-file",
+        folder.path(of: "follow"),
+      ], port: 0,
+      tokens + ["--webhook", hook, "--webhook-secret-file", folder.path(of: "secret")])
+    while let line = await follower.errorLine() {
+      #expect(!line.contains("webhook"), "\(line)")
+      if line.contains("are in step") { break }
+    }
+    leader.signal(SIGKILL)
+    _ = await leader.end()
+    try await shell(
+      """
+      $tandem promote --data copies -q &&
+      $tandem attach a.db --server \(url) --space notes --token-file write -q &&
+      sqlite3 a.db "INSERT INTO note VALUES ('n2', 'x')" && $tandem sync a.db -q
+      """)
+    while try deliveries().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+    let all = try deliveries()
+    #expect(all.map(\.ids) == [["n2"]] && all.allSatisfy { $0.from > 0 })
+    follower.signal(SIGTERM)
+    while let line = await follower.errorLine() { #expect(!line.contains("webhook"), "\(line)") }
+    #expect(await follower.end() == 0)
+    receiver.signal(SIGKILL)
+    _ = await receiver.end()
+  }
+
+  @Test("Other users cannot read what the server and its commands write into a directory")
+  func privateFiles() async throws {
+    try await shell("mkdir -m 755 spaces")
+    let (server, url) = try await startServer(
+      ["--data", folder.path(of: "spaces")], port: 0, ["--webhook", "http://127.0.0.1:1/"])
+    try await shell(
+      """
+      umask 0
+      sqlite3 a.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)' &&
+      $tandem attach a.db --server \(url) --space notes --table note -q && $tandem sync a.db -q &&
+      $tandem member notes add ada --role owner --data spaces &&
+      $tandem webhook list --data spaces
+      """)
+    let listed = try await shell("ls spaces; find spaces -type f -perm /077")
+    for name in ["notes.space", "members.sqlite", "webhook.sqlite"] {
+      #expect(listed.output.contains(name))
+    }
+    #expect(!listed.output.contains("spaces/"), "\(listed.output)")
+    server.signal(SIGTERM)
+    #expect(await server.end() == 0)
+  }
+
   @Test("Options of a webhook that cannot be used are named")
   func faults() async throws {
     try folder.write("short", to: "short")
@@ -169,5 +241,11 @@ struct WebhookTests: ShellSuite {
       let result = try await shell("$tandem serve --check-config \(options)", status: 1)
       #expect(result.error.contains(message), "\(result.error)")
     }
+    let both = try await shell(
+      "$tandem serve --check-config --webhook ftp://x/ --webhook-secret-file missing", status: 1)
+    let lines = both.error.split(separator: "\n")
+    try #require(lines.count == 2, "\(both.error)")
+    #expect(lines[0].contains("--webhook takes a URL"))
+    #expect(lines[1].contains("cannot read missing"))
   }
 }

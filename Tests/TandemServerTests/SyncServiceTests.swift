@@ -216,6 +216,27 @@ import Testing
     _ = try SyncService(spacesIn: path)
   }
 
+  @Test("Opening and closing a file does not change the mark of its space, and a commit does")
+  func marks() async throws {
+    let test = try TestService(maxOpenCount: 1)
+    let head = try await test.makeSpace("notes")
+    // There is room for one open file.
+    try await test.makeSpace("other")
+    let file = test.spaces.file(of: "notes")
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
+    let mark = try #require(try test.spaces.marks()["notes"])
+    let state = try await test.spaces.with("notes") { try await $0.state() }
+    #expect(state.head == head)
+    #expect(FileManager.default.fileExists(atPath: "\(file)-wal"))
+    #expect(try test.spaces.marks()["notes"] == mark)
+    #expect(try test.spaces.copies().spaces["notes"] == mark)
+    var replica = TestReplica(seed: 1)
+    let commit = replica.commit(head, [insertion(1)])
+    _ = try await test.spaces.with("notes") { try await $0.commit(commit) }
+    #expect(try test.spaces.marks()["notes"] != mark)
+  }
+
   @Test("A request that is cancelled because the server stops is no error of a space")
   func cancelled() async throws {
     let test = try TestService()

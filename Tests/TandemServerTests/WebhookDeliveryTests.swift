@@ -41,17 +41,19 @@ import Testing
     }
   }
 
-  /// A program that gets deliveries, and answers with the next of some statuses, then with 200.
+  /// A program that gets deliveries, and answers with the next of some statuses, then with the last one.
   private final class Receiver: Sendable {
     private struct State {
       var deliveries: [Delivery] = []
       var statuses: [Int] = []
     }
     private let state = Mutex(State())
+    private let last: Int
     private let arrivals: AsyncStream<Void>
     private let arrival: AsyncStream<Void>.Continuation
 
-    init(_ statuses: [Int] = []) {
+    init(_ statuses: [Int] = [], last: Int = 200) {
+      self.last = last
       (arrivals, arrival) = AsyncStream.makeStream()
       state.withLock { $0.statuses = statuses }
     }
@@ -63,7 +65,7 @@ import Testing
       defer { arrival.yield() }
       return state.withLock { state in
         state.deliveries.append(delivery)
-        return state.statuses.isEmpty ? 200 : state.statuses.removeFirst()
+        return state.statuses.isEmpty ? last : state.statuses.removeFirst()
       }
     }
 
@@ -104,14 +106,15 @@ import Testing
     }
 
     func delivery(
-      to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits()
+      to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits(),
+      following: Following? = nil
     ) -> WebhookDelivery {
       var limits = limits
       limits.backoff = Backoff(first: .milliseconds(1), max: .milliseconds(1))
       limits.pause = .milliseconds(20)
       return WebhookDelivery(
         Webhook(secret: secret, now: { 1_700_000_000.5 }), of: spaces, keptIn: store,
-        limits: limits, log: { [lines] in lines.add($0) },
+        limits: limits, following: following, log: { [lines] in lines.add($0) },
         sending: { try receiver.answer($0) })
     }
 
@@ -134,6 +137,35 @@ import Testing
       if let file = store as? WebhookFile { await file.close() }
       await spaces.close()
     }
+  }
+
+  /// Spaces that count the looks at all of them.
+  private final class CountedSpaces: ServedSpaces {
+    private let spaces: any ServedSpaces
+    private let count = Mutex(0)
+
+    init(_ spaces: any ServedSpaces) { self.spaces = spaces }
+
+    var lookCount: Int { count.withLock { $0 } }
+
+    func names() async throws -> [String] { try await spaces.names() }
+
+    func marks() async throws -> [String: String] {
+      count.withLock { $0 += 1 }
+      return try await spaces.marks()
+    }
+
+    func with<Result: Sendable>(
+      _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
+    ) async throws -> Result {
+      try await spaces.with(name, creates: creates, body)
+    }
+
+    func follow(
+      _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
+    ) async throws { try await spaces.follow(name, body) }
+
+    func close() async { await spaces.close() }
   }
 
   /// Runs deliveries while `body` runs.
@@ -192,6 +224,29 @@ import Testing
       #expect(arrived.revision == "\(first)")
     }
     #expect(place.log.isEmpty)
+    await place.close()
+  }
+
+  @Test("A commit through this server is delivered without a look at all spaces")
+  func notedCommits() async throws {
+    let place = try await Place(.directory)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    let (spaces, receiver) = (CountedSpaces(place.spaces), Receiver())
+    var limits = Webhook.Limits()
+    limits.pause = .seconds(3_600)
+    let delivery = WebhookDelivery(
+      Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits, log: { _ in },
+      sending: { try receiver.answer($0) })
+    try await running(delivery) {
+      for number in 1...5 {
+        try await place.commit([number])
+        delivery.noteCommit(in: "notes")
+        await receiver.wait(for: number)
+      }
+    }
+    #expect(receiver.all.map(\.ids) == [[1], [2], [3], [4], [5]])
+    #expect(spaces.lookCount <= 1)
     await place.close()
   }
 
@@ -255,6 +310,75 @@ import Testing
   }
 
   @Test(
+    "A space that is deleted before a delivery is accepted is forgotten, with a line in the log",
+    arguments: Store.allCases)
+  func deleted(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    let revision = try await place.commit([1])
+    try await settle(place.delivery(to: Receiver()), place)
+    try await place.commit([2])
+    var limits = Webhook.Limits()
+    limits.maxAttemptCount = .max
+    let receiver = Receiver(last: 500)
+    try await running(place.delivery(to: receiver, limits)) {
+      await receiver.wait(for: 2)
+      try await place.spaces.delete("notes")
+      while !place.log.contains(where: { $0.message.contains("was deleted") }) {
+        await Task.yield()
+      }
+    }
+    let event = try #require(place.log.first { $0.message.contains("was deleted") })
+    #expect(event.level == .warning && event.space == "notes")
+    #expect(event.message.contains("after revision \(revision) were not delivered"))
+    #expect(try await place.store.positions() == [:])
+    #expect(try await place.store.letterCount() == 0)
+    await place.close()
+  }
+
+  @Test("A file that has no space yet is not taken for a space that was deleted")
+  func blank() async throws {
+    let place = try await Place(.directory)
+    try await place.store.begin(at: [:])
+    try place.folder.execute("spaces/blank.space", "CREATE TABLE t (a)", "DROP TABLE t")
+    #expect(try await place.spaces.names() == ["blank"])
+    let (spaces, log) = (CountedSpaces(place.spaces), EventLog())
+    var limits = Webhook.Limits()
+    limits.pause = .milliseconds(1)
+    let delivery = WebhookDelivery(
+      Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits,
+      log: { log.add($0) }, sending: { _ in 200 })
+    try await running(delivery) {
+      while spaces.lookCount < 10 { await Task.yield() }
+    }
+    #expect(log.all.isEmpty)
+    await place.close()
+  }
+
+  @Test(
+    "A renamed space comes from its beginning, and the position of its former name goes",
+    arguments: Store.allCases)
+  func renamed(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    try await place.commit([1])
+    try await settle(place.delivery(to: Receiver()), place)
+    #expect(try await place.spaces.rename("notes", to: "other"))
+    let receiver = Receiver()
+    try await running(place.delivery(to: receiver)) {
+      await receiver.wait(for: 1)
+      while place.log.isEmpty { await Task.yield() }
+    }
+    #expect(receiver.all.map(\.space) == ["other"] && receiver.all.map(\.from) == [nil])
+    #expect(place.log.map(\.level) == [.notice] && place.log.map(\.space) == ["notes"])
+    #expect(place.log[0].message.contains("is called other now"))
+    #expect(try await place.store.positions()?["notes"] == nil)
+    await place.close()
+  }
+
+  @Test(
     "If there are as many dead letters as there may be, a space waits instead",
     arguments: Store.allCases)
   func fullOfLetters(store: Store) async throws {
@@ -301,6 +425,74 @@ import Testing
     await place.close()
   }
 
+  @Test("A server that follows delivers nothing, and after its promotion all later commits")
+  func promoted() async throws {
+    let place = try await Place(.directory)
+    let spaces = try #require(place.spaces as? SpaceDirectory)
+    let file = try #require(place.store as? WebhookFile)
+    let path = place.folder.path(of: "spaces")
+    try await place.make("notes")
+    let revision = try await place.commit([1])
+    let leader = "http://leader.example"
+    try Following.begin(path, leader: leader)
+    let receiver = Receiver()
+    let delivery = place.delivery(
+      to: receiver, following: Following(leader: leader, in: path))
+    try await delivery.prepare()
+    try await running(delivery) {
+      for _ in 0..<1_000 { await Task.yield() }
+      let positions = try await file.positions()
+      #expect(positions == nil && receiver.all.isEmpty)
+      // As the promotion does.
+      try await file.begin(withCopiesIn: spaces)
+      try Following.endPromotion(of: path)
+      try await place.commit([2])
+      await receiver.wait(for: 1)
+    }
+    #expect(receiver.all.map(\.ids) == [[2]] && receiver.all.map(\.from) == ["\(revision)"])
+    #expect(place.log.isEmpty)
+    // What has begun does not begin again.
+    try await place.commit([3])
+    try await file.begin(withCopiesIn: spaces)
+    try await settle(place.delivery(to: receiver), place)
+    #expect(receiver.all.last?.ids.last == 3)
+    #expect(receiver.all.allSatisfy { $0.from != nil })
+    await place.close()
+  }
+
+  @Test("A turn that ends too soon for a request is prolonged first", arguments: Store.allCases)
+  func prolonged(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    var limits = Webhook.Limits()
+    limits.maxRequestTime = limits.lease + .seconds(1)
+    let receiver = Receiver()
+    for number in 1...2 {
+      try await place.commit([number])
+      try await settle(place.delivery(to: receiver, limits), place)
+    }
+    #expect(receiver.all.map(\.ids) == [[1], [2]] && place.log.isEmpty)
+    await place.close()
+  }
+
+  @Test("A server whose turn has ended without another one's does not name another server")
+  func lapsed() async throws {
+    let place = try await Place(.directory)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    try await place.commit([1])
+    var limits = Webhook.Limits()
+    limits.lease = .zero
+    let receiver = Receiver()
+    try await running(place.delivery(to: receiver, limits)) {
+      while place.log.isEmpty { await Task.yield() }
+    }
+    #expect(receiver.all.isEmpty)
+    #expect(place.log.allSatisfy { $0.message.contains("stood still") })
+    await place.close()
+  }
+
   @Test("The signature is that of the time and the body under the secret")
   func signature() async throws {
     let place = try await Place(.directory)
@@ -319,6 +511,26 @@ import Testing
     try await settle(place.delivery(to: other), place)
     #expect(other.all.first?.request.fields.map(\.name) == ["Content-Type"])
     await place.close()
+  }
+
+  @Test("Servers that start at the same moment on a new database all find the tables")
+  func simultaneousStarts() async throws {
+    for _ in 1...5 {
+      let address = try TestCluster.shared.get().makeDatabase()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 1...4 {
+          group.addTask {
+            let database = try await PostgreSQLDatabase.open(
+              address: address, creates: true, maxConnectionCount: 1)
+            let store = try await PostgreSQLWebhooks(database, creates: true)
+            let positions = try await store.positions()
+            #expect(positions == nil)
+            await database.close()
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
   }
 
   @Test("Of two servers of a database, one delivers, and the other one when the first has ended")

@@ -377,6 +377,10 @@ struct FollowCommandTests: ShellSuite {
       ("$tandem serve --store service=x \(follow)", "standbys of its own", 2),
       ("\(serve) own --check-config \(follow)", "spaces of its own", 1),
       (
+        "\(serve) new --check-config --follow $leader --token-file missing",
+        "the file with the token does not exist", 1
+      ),
+      (
         "$tandem attach a.db --server $leader --space notes --table note --allow-lost-commits",
         "leave out --table", 2
       ),

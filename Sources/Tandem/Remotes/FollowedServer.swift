@@ -39,6 +39,11 @@ package struct FollowedServer: Sendable {
     client = try SystemHTTPClient(options: options)
   }
 
+  /// Reads the access token.
+  ///
+  /// - Throws: ``RemoteError`` if there is no token in its file.
+  package func checkToken() throws(RemoteError) { _ = try token?.secret() }
+
   private func transport(_ path: String) -> HTTPSyncTransport {
     HTTPSyncTransport(url: url + path, token: token, client: client)
   }

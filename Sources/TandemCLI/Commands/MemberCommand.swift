@@ -53,6 +53,8 @@ enum MemberCommand: Command {
     repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    // The file of the members is for the user of the server.
+    umask(0o077)
     let words = arguments.operands
     guard let action = Action(rawValue: words[1]), words.count == (action == .list ? 2 : 3) else {
       throw arguments.error(

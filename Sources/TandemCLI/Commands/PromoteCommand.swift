@@ -89,6 +89,7 @@ enum PromoteCommand: Command {
     bar.finish()
     if leader != nil {
       failureCount += try blockIncomplete(in: spaces, data)
+      await WebhookCommand.begin(withCopiesIn: spaces, data)
       try Following.endPromotion(of: data)
     } else if lines.isEmpty, failureCount == 0 {
       lines.append("\(data): the spaces were promoted before")

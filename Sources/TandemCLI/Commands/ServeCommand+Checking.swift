@@ -20,7 +20,8 @@ extension ServeCommand {
         note(error)
       }
     }
-    do { _ = try webhook(arguments) } catch { note(error) }
+    do { _ = try webhook(arguments, secret: nil) } catch { note(error) }
+    do { _ = try webhookSecret(arguments) } catch { note(error) }
     do {
       if try await webTokens(arguments, { _ in }) != nil { hasTokens = true }
     } catch {
@@ -29,7 +30,12 @@ extension ServeCommand {
     do {
       let server = try followedServer(arguments)
       if arguments[Option.store] == nil {
-        _ = try checkFollows(arguments[Option.data] ?? defaultDirectory, server)
+        let directory = arguments[Option.data] ?? defaultDirectory
+        // After its promotion, the directory follows no server.
+        if !Following.isPromoted(directory) {
+          do { try server?.checkToken() } catch { note(error) }
+        }
+        _ = try checkFollows(directory, server)
       }
     } catch {
       note(error)

@@ -35,6 +35,28 @@ extension ServeCommand {
 
   /// The webhook of the options; `nil` if there is none.
   static func webhook(_ arguments: ParsedArguments) throws -> WebhookSender? {
+    try webhook(arguments, secret: webhookSecret(arguments))
+  }
+
+  /// The secret of the webhook; `nil` for none.
+  static func webhookSecret(_ arguments: ParsedArguments) throws -> [UInt8]? {
+    guard arguments.has(WebhookOption.url), let path = arguments[WebhookOption.secret] else {
+      return nil
+    }
+    var bytes = try FileBytes.read(path, maxByteCount: Webhook.maxSecretByteCount, .webhook)
+    while let last = bytes.last, [0x0A, 0x0D].contains(last) { bytes.removeLast() }
+    guard bytes.count >= Webhook.minSecretByteCount else {
+      throw arguments.error(
+        "the secret in \(path) has fewer than \(Webhook.minSecretByteCount) bytes: write a random one, as by "
+          + "openssl rand -hex 32")
+    }
+    return bytes
+  }
+
+  /// The webhook of the options with a secret; `nil` if there is none.
+  static func webhook(
+    _ arguments: ParsedArguments, secret: [UInt8]?
+  ) throws -> WebhookSender? {
     guard let url = arguments[WebhookOption.url] else {
       if let option = WebhookOption.all.dropFirst().first(where: { arguments.has($0) }) {
         throw arguments.error("--\(option.name) belongs to --webhook")
@@ -43,18 +65,6 @@ extension ServeCommand {
     }
     guard ["http", "https"].contains(url.prefix { $0 != ":" }.lowercased()) else {
       throw arguments.error("--webhook takes a URL with https or http")
-    }
-    var secret: [UInt8]?
-    if let path = arguments[WebhookOption.secret] {
-      var bytes = try FileBytes.read(
-        path, maxByteCount: Webhook.maxSecretByteCount, .webhook)
-      while let last = bytes.last, [0x0A, 0x0D].contains(last) { bytes.removeLast() }
-      guard bytes.count >= Webhook.minSecretByteCount else {
-        throw arguments.error(
-          "the secret in \(path) has fewer than \(Webhook.minSecretByteCount) bytes: write a random one, as by "
-            + "openssl rand -hex 32")
-      }
-      secret = bytes
     }
     var limits = Webhook.Limits()
     limits.maxAttemptCount = arguments[WebhookOption.attempts] ?? limits.maxAttemptCount
@@ -75,8 +85,8 @@ extension ServeCommand {
 
   /// The deliveries to a webhook, and the function that closes their store.
   static func delivery(
-    by sender: WebhookSender, of spaces: any ServedSpaces, _ arguments: ParsedArguments,
-    _ log: @escaping @Sendable (ServerEvent) -> Void
+    by sender: WebhookSender, of spaces: any ServedSpaces, following: Following?,
+    _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws -> (delivery: WebhookDelivery, close: @Sendable () async -> Void) {
     let store: any WebhookStore
     let close: @Sendable () async -> Void
@@ -90,8 +100,8 @@ extension ServeCommand {
       close = { await file.close() }
     }
     let delivery = WebhookDelivery(
-      sender.webhook, of: spaces, keptIn: store, limits: sender.limits, log: log,
-      sending: sender.send)
+      sender.webhook, of: spaces, keptIn: store, limits: sender.limits, following: following,
+      log: log, sending: sender.send)
     try await delivery.prepare()
     return (delivery, close)
   }

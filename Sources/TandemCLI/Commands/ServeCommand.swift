@@ -246,6 +246,8 @@ enum ServeCommand: Command {
     ])
 
   static func run(_ given: ParsedArguments) async throws -> Int32 {
+    // Other users may not read spaces, members and deliveries.
+    umask(0o077)
     var arguments = given
     let faults = arguments.addSettings(fileOption: Option.config, besides: [Option.checkConfig])
     if arguments[Option.checkConfig] { return try await check(arguments, faults: faults) }
@@ -305,7 +307,10 @@ enum ServeCommand: Command {
     let sources = ([tokens, webTokens] as [(any TokenSource)?]).compactMap { $0 }
     let isProtected = sources.contains { $0.areRequired }
     var delivery: (delivery: WebhookDelivery, close: @Sendable () async -> Void)?
-    if let webhook { delivery = try await Self.delivery(by: webhook, of: spaces, arguments, log) }
+    if let webhook {
+      delivery = try await Self.delivery(
+        by: webhook, of: spaces, following: following, arguments, log)
+    }
     let webhookDelivery = delivery?.delivery
     let service = SyncService(
       spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,

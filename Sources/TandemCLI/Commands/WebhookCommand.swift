@@ -44,6 +44,8 @@ enum WebhookCommand: Command {
     ], repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    // The file has fields of records.
+    umask(0o077)
     let operands = arguments.operands
     let chosen = operands.count == 2 ? operands[1] : nil
     guard let action = Action(rawValue: operands[0]), operands.count <= 2,
@@ -95,12 +97,31 @@ enum WebhookCommand: Command {
           path: path, action: "read",
           reason: "there is no such file: no server with --webhook has used the directory")
       }
-      let file = try await WebhookFile(path: path, creates: false)
-      return try await closing(file.close) { try await body(file) }
+      return try await withFile(path) { try await body($0) }
     case .database(let address):
       return try await SpacePlace.withDatabase(address) { database in
         try await body(try await PostgreSQLWebhooks(database, creates: false))
       }
+    }
+  }
+
+  private static func withFile<Value>(
+    _ path: String, _ body: (WebhookFile) async throws -> Value
+  ) async throws -> Value {
+    let file = try await WebhookFile(path: path, creates: false)
+    return try await closing(file.close) { try await body(file) }
+  }
+
+  /// Lets the webhook of a server that follows begin with the present of its copies, which are being promoted.
+  static func begin(withCopiesIn spaces: SpaceDirectory, _ directory: String) async {
+    let path = WebhookFile.path(in: directory)
+    guard access(path, F_OK) == 0 else { return }
+    do {
+      try await withFile(path) { try await $0.begin(withCopiesIn: spaces) }
+    } catch {
+      // The spaces are needed more.
+      TandemCLI.report(
+        "the webhook may miss the first commits, because its state cannot be written: \(error)")
     }
   }
 

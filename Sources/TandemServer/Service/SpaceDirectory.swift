@@ -9,7 +9,7 @@ package protocol ServedSpaces: Sendable {
   /// The names of all spaces, sorted by their bytes.
   func names() async throws -> [String]
 
-  /// A text for each space that changes with each commit, whichever program makes it.
+  /// A text for each space that changes with each commit, whichever program makes it. It may change without one.
   func marks() async throws -> [String: String]
 
   /// Runs `body` with a space.
@@ -187,18 +187,10 @@ package actor SpaceDirectory: ServedSpaces {
     return names.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
   }
 
-  /// The sizes and times of the files. A commit of another program within the time unit of the system's clock, about
-  /// four milliseconds, after the files were looked at may not show.
   package nonisolated func marks() throws(ServerError) -> [String: String] {
+    let now = WallClock.seconds()
     var marks: [String: String] = [:]
-    for name in try names() {
-      let paths = [file(of: name), "\(file(of: name))-wal"]
-      marks[name] = paths.map { path in
-        var status = stat()
-        guard stat(path, &status) == 0 else { return "-" }
-        return "\(status.st_ino) \(status.st_size) \(status.modificationSeconds)"
-      }.joined(separator: ", ")
-    }
+    for name in try names() { marks[name] = mark(of: name, at: now) }
     return marks
   }
 
@@ -233,8 +225,23 @@ package actor SpaceDirectory: ServedSpaces {
   /// system has steps.
   private static let settlingTime = 2.0
 
-  /// The spaces for a server that follows this one, each with a text that changes with its files, whichever program
-  /// writes them.
+  /// A text that changes with the files of a space, whichever program writes them. Until their times stand for their
+  /// state, it is another one at each moment.
+  private nonisolated func mark(of name: String, at now: Double) -> String {
+    var mark = ""
+    for suffix in ["", "-wal"] {
+      var status = stat()
+      // Opening a space makes an empty log, and closing it removes that.
+      guard stat(file(of: name) + suffix, &status) == 0, status.st_size > 0 else { continue }
+      let time = status.modificationSeconds
+      mark += "\(status.st_ino).\(status.st_size).\(time)"
+      if abs(now - time) < Self.settlingTime { mark += "@\(now)" }
+      mark += "/"
+    }
+    return mark
+  }
+
+  /// The spaces for a server that follows this one, each with its mark.
   ///
   /// - Throws: ``ServerError`` with code `directory`; ``SyncRequestError`` with code `overLimit`.
   package nonisolated func copies() throws -> SpaceCopyList {
@@ -245,19 +252,7 @@ package actor SpaceDirectory: ServedSpaces {
     }
     let now = WallClock.seconds()
     var spaces: [String: String] = [:]
-    for name in names {
-      var tag = ""
-      for suffix in ["", "-wal"] {
-        var status = stat()
-        // Opening a space makes an empty log, and closing it removes that.
-        guard stat(file(of: name) + suffix, &status) == 0, status.st_size > 0 else { continue }
-        let time = status.modificationSeconds
-        tag += "\(status.st_ino).\(status.st_size).\(time)"
-        if abs(now - time) < Self.settlingTime { tag += "@\(now)" }
-        tag += "/"
-      }
-      spaces[name] = tag
-    }
+    for name in names { spaces[name] = mark(of: name, at: now) }
     var former: [String: FormerSpace] = [:]
     for name in try entries(withSuffix: ".former") where spaces[name] == nil {
       former[name] = self.former(name)

@@ -8,25 +8,35 @@ internal import TandemSync
 ///
 /// The position of a space is kept when its delivery was accepted, or given up. A delivery that was under way when the
 /// server ended comes again, perhaps with later commits in addition. A space waits for its delivery, and not for those of
-/// others.
+/// others. A server that follows another one delivers nothing before its promotion.
 package final class WebhookDelivery: Sendable {
   /// Sends a request; returns the status code of the answer.
   package typealias Sending = @Sendable (Webhook.Request) async throws -> Int
 
   private struct State {
     var positions: [String: CommitPosition] = [:]
-    /// The marks of the spaces when their last delivery began.
+    /// The marks of the spaces at the last look at all of them, except of those whose delivery was under way.
     var seen: [String: String] = [:]
-    /// The spaces with a commit through this server since then.
+    /// True if it is time to look at all spaces.
+    var isLookDue = false
+    /// The spaces with a commit through this server since their last delivery began.
     var noted: Set<String> = []
     /// The spaces whose delivery is under way.
     var busy: Set<String> = []
+    /// The spaces that had nothing to deliver when they were read last, and have not changed since.
+    var delivered: Set<String> = []
     var wake: AsyncStream<Void>.Continuation?
     /// The end of this node's turn, unless it is prolonged.
     var turnEnd = ContinuousClock.now
   }
 
-  private struct TurnLost: Error {}
+  /// Why it is not this node's turn any more.
+  private enum TurnLost: Error {
+    /// Another node has taken it.
+    case taken
+    /// It ended before it was prolonged: another node may have delivered since.
+    case lapsed
+  }
 
   /// The outcome of an attempt.
   private enum Attempt {
@@ -41,6 +51,7 @@ package final class WebhookDelivery: Sendable {
   private let spaces: any ServedSpaces
   private let store: any WebhookStore
   private let limits: Webhook.Limits
+  private let following: Following?
   private let clock: any Clock<Duration>
   private let log: @Sendable (ServerEvent) -> Void
   private let send: Sending
@@ -48,15 +59,19 @@ package final class WebhookDelivery: Sendable {
   private let state = Mutex(State())
 
   /// Deliveries, which ``run()`` makes.
+  ///
+  /// - Parameter following: The leader that the server follows; `nil` if it follows none.
   package init(
     _ webhook: Webhook, of spaces: any ServedSpaces, keptIn store: any WebhookStore,
-    limits: Webhook.Limits = Webhook.Limits(), clock: any Clock<Duration> = .continuous,
+    limits: Webhook.Limits = Webhook.Limits(), following: Following? = nil,
+    clock: any Clock<Duration> = .continuous,
     log: @escaping @Sendable (ServerEvent) -> Void, sending: @escaping Sending
   ) {
     self.webhook = webhook
     self.spaces = spaces
     self.store = store
     self.limits = limits
+    self.following = following
     self.clock = clock
     self.log = log
     send = sending
@@ -67,22 +82,33 @@ package final class WebhookDelivery: Sendable {
   package func noteCommit(in space: String) {
     let wake = state.withLock { state in
       state.noted.insert(space)
+      state.delivered.remove(space)
       return state.wake
     }
     wake?.yield()
   }
 
   /// Begins with the present, if nothing was delivered before. Otherwise commits between the start of a server and that
-  /// of ``run()`` would count as earlier ones.
-  package func prepare() async throws { _ = try await positions() }
+  /// of ``run()`` would count as earlier ones. The promotion of a server that follows does this
+  /// (``WebhookFile/begin(withCopiesIn:)``).
+  package func prepare() async throws {
+    if !isFollowing { _ = try await positions() }
+  }
+
+  private var isFollowing: Bool { following?.isFollowing ?? false }
 
   /// Delivers until the task is cancelled, whenever it is this node's turn.
   package func run() async {
     while !Task.isCancelled {
       do {
-        if try await takeTurn() { try await deliver() }
-      } catch is TurnLost {
+        if !isFollowing, try await takeTurn() { try await deliver() }
+      } catch TurnLost.taken {
         log(ServerEvent(.warning, "another server delivers to the webhook from now on"))
+      } catch TurnLost.lapsed {
+        log(
+          ServerEvent(
+            .warning,
+            "the deliveries to the webhook begin again: the server, or its database, stood still"))
       } catch {
         guard !Task.isCancelled else { break }
         log(ServerEvent(.error, "the deliveries to the webhook begin again: \(error)"))
@@ -98,7 +124,7 @@ package final class WebhookDelivery: Sendable {
     let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     state.withLock { state in
       state.positions = positions
-      (state.seen, state.busy, state.wake) = ([:], [], wake)
+      (state.seen, state.busy, state.delivered, state.wake) = ([:], [], [], wake)
     }
     defer { state.withLock { $0.wake = nil } }
     try await withThrowingDiscardingTaskGroup { group in
@@ -108,6 +134,7 @@ package final class WebhookDelivery: Sendable {
         // A task that fails cancels this one, which ends the loop below.
         defer { wake.finish() }
         while true {
+          self.state.withLock { $0.isLookDue = true }
           wake.yield()
           try await self.clock.sleep(for: self.limits.pause)
         }
@@ -146,19 +173,36 @@ package final class WebhookDelivery: Sendable {
   private func keepTurn() async throws {
     while true {
       try await clock.sleep(for: limits.lease / 4)
-      guard try await takeTurn() else { throw TurnLost() }
+      try await prolongTurn()
     }
   }
 
-  /// The spaces that may have changed, whose deliveries begin now.
+  /// Prolongs the turn, which has not ended yet: otherwise the positions in memory may be old ones.
+  private func prolongTurn() async throws {
+    guard ContinuousClock.now < state.withLock({ $0.turnEnd }) else { throw TurnLost.lapsed }
+    guard try await takeTurn() else { throw TurnLost.taken }
+  }
+
+  /// The spaces whose deliveries begin now: those with a commit through this server and, if it is time to look at all
+  /// spaces, those that may have changed, or are gone.
   private func nextSpaces() async throws -> [String] {
-    let marks = try await spaces.marks()
+    let isLookDue = state.withLock { state in
+      defer { state.isLookDue = false }
+      return state.isLookDue
+    }
+    let marks = try await isLookDue ? spaces.marks() : nil
     return state.withLock { state in
-      let next = marks.keys.filter { space in
-        !state.busy.contains(space)
-          && (state.seen[space] != marks[space] || state.noted.contains(space))
+      var next = state.noted
+      if let marks {
+        let changed = marks.keys.filter { state.seen[$0] != marks[$0] }
+        state.delivered.subtract(changed)
+        next.formUnion(changed)
+        next.formUnion(state.positions.keys.filter { marks[$0] == nil })
       }
-      for space in next { state.seen[space] = marks[space] }
+      next.subtract(state.busy)
+      if let marks {
+        for space in next { state.seen[space] = marks[space] }
+      }
       state.noted.subtract(next)
       state.busy.formUnion(next)
       return next.sorted()
@@ -169,12 +213,14 @@ package final class WebhookDelivery: Sendable {
 
   /// Delivers what a space has, until there is nothing more.
   private func deliver(_ space: String) async throws {
+    // Only attempts make a dead letter, and not what this server cannot read.
     var (failureCount, troubleCount) = (0, 0)
     while true {
       do {
         guard try await deliverNext(of: space, &failureCount) else { break }
         troubleCount = 0
       } catch let refusal as SyncRequestError where refusal.code == .unknownSpace {
+        try await forget(space)
         break
       } catch let error where !(error is CancellationError || error is TurnLost) {
         troubleCount += 1
@@ -202,7 +248,12 @@ package final class WebhookDelivery: Sendable {
     let reading = try await spaces.with(space) { store in
       try await CommittedChanges.read(space, in: store, after: position)
     }
-    guard case .changes(let changes) = reading else { return false }
+    guard case .changes(let changes) = reading else {
+      state.withLock { state in
+        if !state.noted.contains(space) { state.delivered.insert(space) }
+      }
+      return false
+    }
     let body = changes.body
     var letter: (reason: String, time: Int, body: [UInt8])?
     switch try await attempt(body) {
@@ -230,17 +281,43 @@ package final class WebhookDelivery: Sendable {
           .error, "a delivery to the webhook is a dead letter: \(reason)", space: space))
     }
     guard try await store.keep("\(changes.position)", of: space, burying: letter) else {
-      throw TurnLost()
+      throw TurnLost.taken
     }
     state.withLock { $0.positions[space] = changes.position }
     failureCount = 0
     return true
   }
 
+  /// Forgets a space that was deleted or renamed, and says what was not delivered.
+  private func forget(_ space: String) async throws {
+    // A file that another program is making has no space yet.
+    guard try await !spaces.names().contains(space) else { return }
+    let successor = try await spaces.successor(of: space)
+    guard try await store.forget(space) else { throw TurnLost.taken }
+    let (position, isDelivered) = state.withLock { state in
+      state.seen[space] = nil
+      return (state.positions.removeValue(forKey: space), state.delivered.remove(space) != nil)
+    }
+    let event: (level: ServerEvent.Level, message: String) =
+      if let successor {
+        (.notice, "the space is called \(successor) now: the webhook gets it from its beginning")
+      } else if isDelivered {
+        (.notice, "the space was deleted: the webhook has got all of its commits")
+      } else if let revision = position?.since {
+        (
+          .warning,
+          "the space was deleted: its commits after revision \(revision) were not delivered to the webhook"
+        )
+      } else {
+        (.warning, "the space was deleted: not all of its commits were delivered to the webhook")
+      }
+    log(ServerEvent(event.level, event.message, space: space))
+  }
+
   private func attempt(_ body: [UInt8]) async throws -> Attempt {
     // Another node must not deliver while this request is on its way.
     let turnEnd = state.withLock { $0.turnEnd }
-    guard ContinuousClock.now + limits.maxRequestTime < turnEnd else { throw TurnLost() }
+    if ContinuousClock.now + limits.maxRequestTime >= turnEnd { try await prolongTurn() }
     let status: Int
     do {
       status = try await send(webhook.request(body))

@@ -1,5 +1,7 @@
 internal import TandemRecords
 internal import TandemSQLite
+internal import TandemSpace
+internal import TandemSync
 
 /// The state of a webhook in a SQLite file beside the files of the spaces. The server of the directory is its only
 /// node; commands may use the file at the same time.
@@ -64,6 +66,21 @@ package final class WebhookFile: WebhookStore {
     }
   }
 
+  /// Begins with the present of the copies in a directory, which are being promoted, unless a webhook has begun there.
+  /// No commit may come meanwhile.
+  package func begin(withCopiesIn spaces: SpaceDirectory) async throws {
+    guard try await positions() == nil else { return }
+    var heads: [String: String] = [:]
+    for name in try spaces.names() {
+      let head = try? await SQLiteSpaceStore.read(path: spaces.file(of: name)) { space in
+        try space.copy()?.position.head ?? space.state().head
+      }
+      // A copy that cannot be read cannot be promoted either.
+      if let head { heads[name] = CommitPosition(since: head, cursor: nil).description }
+    }
+    try await begin(at: heads)
+  }
+
   package func keep(
     _ position: String, of space: String,
     burying letter: (reason: String, time: Int, body: [UInt8])?
@@ -79,6 +96,11 @@ package final class WebhookFile: WebhookStore {
         ])
       return true
     }
+  }
+
+  package func forget(_ space: String) async throws -> Bool {
+    try await write { try $0.run("DELETE FROM position WHERE space = ?", [.text(space)]) }
+    return true
   }
 
   package func letterCount() async throws -> Int {

@@ -44,6 +44,11 @@ package protocol WebhookStore: Sendable {
     burying letter: (reason: String, time: Int, body: [UInt8])?
   ) async throws -> Bool
 
+  /// Forgets the position of a space that is gone.
+  ///
+  /// - Returns: False if it is another node's turn. Nothing is forgotten then.
+  func forget(_ space: String) async throws -> Bool
+
   /// The number of dead letters.
   func letterCount() async throws -> Int
 
