@@ -255,7 +255,7 @@ enum PostgreSQLCases {
       """
       \(table);
       INSERT INTO public.place
-        SELECT n, 'Place number ' || n, n * 7919 % 1000003, n % 180 - 89.63
+        SELECT n, 'Place number ' || n, n::bigint * 7919 % 1000003, n % 180 - 89.63
           FROM generate_series(0, \(count - 1)) n;
       CREATE PUBLICATION places FOR TABLE public.place;
       """)
