@@ -165,6 +165,22 @@ import Testing
       _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
     ) async throws { try await spaces.follow(name, body) }
 
+    var members: (any SpaceMemberships)? { spaces.members }
+
+    func create(_ name: String, owner: String) async throws -> Bool {
+      try await spaces.create(name, owner: owner)
+    }
+
+    func rename(_ name: String, to newName: String) async throws -> Bool {
+      try await spaces.rename(name, to: newName)
+    }
+
+    func delete(_ name: String) async throws { try await spaces.delete(name) }
+
+    func successor(of name: String) async throws -> String? {
+      try await spaces.successor(of: name)
+    }
+
     func close() async { await spaces.close() }
   }
 

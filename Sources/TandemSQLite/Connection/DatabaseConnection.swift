@@ -36,13 +36,16 @@ package final class DatabaseConnection {
   ///   - path: A path, or `:memory:`; never interpreted as a URI.
   ///   - access: The permitted operations.
   ///   - busyTimeout: The longest wait for another connection's lock.
+  ///   - journal: The journal that is established.
   /// - Throws: ``DatabaseError``: `cannotOpen`, `notADatabase`, `busy`, `readOnly`, `corrupt`.
   package convenience init(
     path: String, access: DatabaseConfiguration.Access = .readWriteCreate,
-    busyTimeout: Duration = DatabaseConfiguration.defaultBusyTimeout
+    busyTimeout: Duration = DatabaseConfiguration.defaultBusyTimeout,
+    journal: DatabaseConfiguration.Journal = .writeAhead
   ) throws(DatabaseError) {
     try self.init(
-      path: path, DatabaseConfiguration(access: access, busyTimeout: busyTimeout))
+      path: path,
+      DatabaseConfiguration(access: access, journal: journal, busyTimeout: busyTimeout))
     try establishJournal()
   }
 

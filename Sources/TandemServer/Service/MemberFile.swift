@@ -142,7 +142,7 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
     if let connection { return connection }
     let isNew = access(path, F_OK) != 0
     guard creates || !isNew else { return nil }
-    let opened = try DatabaseConnection(path: path, DatabaseConfiguration(journal: .asItIs))
+    let opened = try DatabaseConnection(path: path, journal: .asItIs)
     if isNew { Self.giveToOwnerOfDirectory(path) }
     try opened.transaction {
       let format = try opened.integer("PRAGMA user_version") ?? 0
