@@ -36,7 +36,7 @@ import Testing
     space.limits.maxSpaceRecordCount = 3
     let message = try refusal(
       space, &replica, [change(4, .insert(["a": "y"])), change(5, .insert(["a": "y"]))])
-    #expect(message.contains("has 3 records of at most 3, and would have 5"))
+    #expect(message.contains("may have 3 records: it has 3, and would have 5"))
     space.limits.maxSpaceRecordCount = 1
     for changes in [
       [change(1, .update(["a": "longer", "b": "new"]))],
@@ -84,7 +84,7 @@ import Testing
     // The key has 8 bytes.
     _ = try space.commit(replica.commit(try space.head, [change(1, .insert(text(92)))])).accepted()
     let message = try refusal(space, &replica, [change(1, .update(text(93)))])
-    #expect(message.contains("has 100 bytes of at most 100, and would have 101"))
+    #expect(message.contains("may have 100 bytes: it has 100, and would have 101"))
     space.limits.maxSpaceByteCount = 50
     for count in [91, 42] {
       _ = try space.commit(replica.commit(try space.head, [change(1, .update(text(count)))]))

@@ -72,12 +72,17 @@ extension ReplicaTables {
 
   /// The tables of the space, as it answered last; none if it has not.
   package func spaceTables() throws -> [SpaceTable] {
-    guard try connection.schema(ofTable: ReplicaTables.name) != nil,
+    // A file of an earlier version does not have it.
+    let isThere = try connection.integer(
+      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(ReplicaTables.name)'")
+    guard isThere != 0,
       case .blob(let bytes)? = try rows("SELECT tables FROM \(ReplicaTables.name)").first?[0]
     else { return [] }
+    if let knownSpaceTables, knownSpaceTables.bytes == bytes { return knownSpaceTables.tables }
     guard let tables = try? SyncMessageReader().tables(bytes) else {
       throw ReplicaError.damaged(ReplicaTables.name, connection.path)
     }
+    knownSpaceTables = (bytes, tables)
     return tables
   }
 

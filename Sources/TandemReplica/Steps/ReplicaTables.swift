@@ -17,6 +17,8 @@ package final class ReplicaTables {
   let connection: DatabaseConnection
   /// The schema that was read last, which is good as long as the file has its version.
   package internal(set) var knownSchema: KnownSchema?
+  /// The tables of the space that were read last, and their bytes.
+  var knownSpaceTables: (bytes: [UInt8], tables: [SpaceTable])?
 
   /// The number of changes of a pull from which they are applied with all triggers disabled.
   ///

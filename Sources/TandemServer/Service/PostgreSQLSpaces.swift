@@ -87,7 +87,7 @@ package final class PostgreSQLSpaces: ServedSpaces {
   package func follow(
     _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
   ) async throws {
-    try await body(try await store(name, creates: false))
+    try await with(name, creates: false, body)
   }
 
   private func store(_ name: String, creates: Bool) async throws -> PostgreSQLSpaceStore {
