@@ -41,6 +41,8 @@ internal import TandemSync
 ///   replica sends it merged. So a decision must have no effects. They are not asked about a commit that is repeated after its answer was lost.
 /// - **Trouble.** If the rules throw, or take longer than 5 seconds, the commit is answered with 503 and nothing is
 ///   written. The replica sends it again. A rule that is late is cancelled.
+/// - **Time.** Of requests beyond 1 MiB, only a few are in memory at a time. While a rule decides on one of them, others
+///   of that size wait, so be quick.
 ///
 /// Rules run concurrently, in no particular order, on any executor. Deletions, and commits that arrive in parts, are
 /// subject to them; commits by programs that open the file of a space themselves are not.
