@@ -94,7 +94,7 @@ enum SyncCases {
     }
     // A commit and a page have at most 10,000 records: their memory is the same from there on, once the
     // caches are full and the allocator has its reserves.
-    let (small, medium, large) = (1_000, 200_000, 1_000_000)
+    let (small, medium, large) = (1_000, 600_000, 1_000_000)
     let (least, some, most) = (try memory(small), try memory(medium), try memory(large))
     func bytesPerRow(_ bytes: Int, beyond count: Int) -> Double {
       Double(bytes) / Double(large - count)
