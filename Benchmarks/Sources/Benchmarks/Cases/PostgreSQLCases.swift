@@ -38,12 +38,13 @@ enum PostgreSQLCases {
     }
     // Until caches are full, and the allocator has its reserves.
     _ = try growth(64, 64, 100)
-    let (spaceCount, commitCount) = (2_000, 64 * 200)
+    _ = try growth(64, 1, 400)
+    let (spaceCount, commitCount) = (2_000, 64 * 800)
     // A client commits to many spaces: each of them has one client.
     let perSpace = try (0..<spaceCount / 50).reduce(0.0) { sum, _ in
       try sum + growth(50, 50, 1)
     }
-    let perCommit = try growth(64, 1, 200) / Double(commitCount)
+    let perCommit = try growth(64, 1, 800) / Double(commitCount)
     return [
       Benchmark.goal(
         atMost: 2_048, bytesPer: "space that the node has served",
