@@ -358,7 +358,7 @@ enum ServeCommand: Command {
     await withDiscardingTaskGroup { group in
       group.addTask { await httpServer.run() }
       if let follower { group.addTask { await follower.run() } }
-      group.addTask { await ServiceManager.keepWatchdog() }
+      group.addTask { await ServiceManager.notifyWatchdog() }
       if let webhookDelivery { group.addTask { await webhookDelivery.run() } }
       for await signal in signals {
         if case .stop(let number) = signal {

@@ -43,7 +43,7 @@ enum ServiceManager {
 
     /// Shows systemd twice in each interval of its watchdog that this process runs tasks, until the
     /// task is cancelled.
-    static func keepWatchdog() async {
+    static func notifyWatchdog() async {
       guard let interval = value("WATCHDOG_USEC").flatMap({ Int($0) }), interval > 0,
         value("WATCHDOG_PID").map({ $0 == "\(getpid())" }) ?? true
       else { return }
@@ -59,6 +59,6 @@ enum ServiceManager {
   #else
     static func notify(_ text: String) {}
     static func notifyReload() {}
-    static func keepWatchdog() async {}
+    static func notifyWatchdog() async {}
   #endif
 }

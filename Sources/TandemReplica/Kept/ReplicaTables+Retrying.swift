@@ -83,12 +83,12 @@ extension ReplicaTables {
     guard let parked = try parked(key), let reason = parked.reason else {
       throw ReplicaError(.unknownEdit, "the record \(edit.id) has changed since: synchronize")
     }
-    guard table.keeps(key: key.id) else {
+    guard table.stores(key: key.id) else {
       throw ReplicaError(.constraint, "\(edit.reason); change the type of the column first")
     }
     try withoutSilencedTriggers {
       var placing = try RowPlacing(self, schema())
-      try placing.placeSetAside(key)
+      try placing.placeWithheld(key)
     }
     guard try self.parked(key)?.reason != nil else { return }
     throw ReplicaError(

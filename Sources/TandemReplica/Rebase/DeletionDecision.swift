@@ -7,7 +7,7 @@ struct DeletionDecision {
   enum Fate {
     /// It is deleted.
     case goes
-    /// Its deletion is set aside: rows refer to it.
+    /// Its deletion is withheld: rows refer to it.
     case stays
     /// The deletion is overruled: a local edit needs the row.
     case revived
@@ -41,9 +41,9 @@ struct DeletionDecision {
     for other in others { try noteReplaced(by: other) }
     for other in others {
       if other.hasEdits {
-        try keepParents(of: other.table, other.key, other.result, besides: other.remote, .revived)
+        try retainParents(of: other.table, other.key, other.result, besides: other.remote, .revived)
       }
-      try keepParents(of: other.table, other.key, other.result, besides: nil, .stays)
+      try retainParents(of: other.table, other.key, other.result, besides: nil, .stays)
     }
     let waiting = Set(others.map(\.syncKey))
     for (number, foreignKey) in foreignKeys.enumerated()
@@ -60,14 +60,14 @@ struct DeletionDecision {
       }
       for (offset, key) in found {
         guard let child = foreignKey.attachedChild, let key else {
-          try keep(offset, .stays)
+          try retain(offset, .stays)
           continue
         }
         let syncKey = child.syncKey(key)
         // With a row that stays, all that it refers to stays.
         if waiting.contains(syncKey) || offsets[syncKey] != nil { continue }
         let row = try tables.row(child, key)
-        try keep(offset, foreignKey.isEdited(in: row, key) ? .revived : .stays)
+        try retain(offset, foreignKey.isEdited(in: row, key) ? .revived : .stays)
       }
     }
   }
@@ -82,17 +82,17 @@ struct DeletionDecision {
     }
   }
 
-  /// Keeps the deleted rows that a record refers to.
+  /// Retains the deleted rows that a record refers to.
   ///
   /// - Parameter former: A version whose references do not count.
-  private mutating func keepParents(
+  private mutating func retainParents(
     of child: ReplicaTable, _ key: [FieldValue], _ record: Record?, besides former: Record?,
     _ fate: Fate
   ) throws {
     guard let record else { return }
     for (number, foreignKey) in foreignKeys.enumerated() where foreignKey.attachedChild === child {
       if let former, foreignKey.hasSameReference(record, former, key) { continue }
-      for offset in try parents(number, of: record, key) { try keep(offset, fate) }
+      for offset in try parents(number, of: record, key) { try retain(offset, fate) }
     }
   }
 
@@ -106,8 +106,8 @@ struct DeletionDecision {
     }.filter { !replaced[number].contains($0) }
   }
 
-  /// Keeps a deleted row, and all that it refers to.
-  private mutating func keep(_ offset: Int, _ fate: Fate) throws {
+  /// Retains a deleted row, and all that it refers to.
+  private mutating func retain(_ offset: Int, _ fate: Fate) throws {
     var queue = [offset]
     while let offset = queue.popLast() {
       guard fates[offset] == .goes || fates[offset] == .stays && fate == .revived else { continue }

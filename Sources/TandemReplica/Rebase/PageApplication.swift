@@ -126,7 +126,7 @@ struct PageApplication {
     for key in try tables.parkedKeys("is_whole = 1 OR reason NOT NULL") {
       guard let parked = try tables.parked(key) else { continue }
       let row = try schema.table(named: key.table).flatMap { table in
-        try table.keeps(key: key.id) ? tables.row(table, key.id) : nil
+        try table.stores(key: key.id) ? tables.row(table, key.id) : nil
       }
       switch parked.extent {
       case .record:
@@ -180,7 +180,7 @@ extension PageApplication {
     let table = schema.table(named: change.key.table)
     // An earlier version may have staged it unchecked.
     try table?.checkCount(of: change.key.id)
-    guard let table, table.keeps(key: change.key.id) else {
+    guard let table, table.stores(key: change.key.id) else {
       return try park(change, isFirst: isFirst)
     }
     let change = SyncRecordState(
@@ -192,7 +192,7 @@ extension PageApplication {
       change.key, base: waiting.map(\.remote) ?? row.base, change.fields,
       isFirst: isFirst && waiting == nil)
     // A row that no message can hold stays as it is: it is noted when changes are frozen.
-    if row.isUnreadable { return try keep(change, beside: row, table) }
+    if row.isUnreadable { return try park(change, beside: row, table) }
     let placement = RowPlacement(
       table: table, key: change.key.id, row: row, remote: change.fields,
       result: try merge(row, with: change, in: table, isFirst: isFirst || waiting != nil),
@@ -200,9 +200,9 @@ extension PageApplication {
     if waiting != nil { placing.wait(placement) } else { try placing.place(placement) }
   }
 
-  /// Keeps a record of the space beside a row that cannot be read. It is merged with the row when that has been
+  /// Parks a record of the space beside a row that cannot be read. It is merged with the row when that has been
   /// corrected: the row was made from its former version, and has not seen this one.
-  private mutating func keep(
+  private mutating func park(
     _ change: SyncRecordState, beside row: ReplicaRow, _ table: ReplicaTable
   ) throws {
     let reason = "the row has a text that is not UTF-8; correct it, and synchronize again"
@@ -221,7 +221,7 @@ extension PageApplication {
     try tables.park(parked, change.key)
   }
 
-  /// Keeps a record for which the file has no table.
+  /// Parks a record for which the file has no table.
   private mutating func park(_ change: SyncRecordState, isFirst: Bool) throws {
     let old = try tables.parked(change.key)?.fields
     account(change.key, base: old, change.fields, isFirst: isFirst)

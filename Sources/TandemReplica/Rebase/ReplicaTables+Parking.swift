@@ -56,7 +56,7 @@ extension ReplicaTables {
   }
 
   /// The records of which the table does not accept the space's version, in the order of their keys.
-  func setAsideKeys() throws -> [SyncKey] { try parkedKeys("reason NOT NULL") }
+  func withheldKeys() throws -> [SyncKey] { try parkedKeys("reason NOT NULL") }
 
   /// The records with a part that their row does not have, in the order of their keys.
   func parkedKeys(_ condition: String = "TRUE") throws -> [SyncKey] {

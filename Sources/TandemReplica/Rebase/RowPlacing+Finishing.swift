@@ -3,15 +3,15 @@ internal import TandemSQLite
 internal import TandemSync
 
 extension RowPlacing {
-  /// Places the records that wait, and tries versions again that were set aside. Call it when all
+  /// Places the records that wait, and tries versions again that were withheld. Call it when all
   /// records of a pull have come.
   ///
-  /// - Parameter triesSetAside: False if nothing has come from the space.
+  /// - Parameter triesWithheld: False if nothing has come from the space.
   /// - Complexity: O(*n* log *n*) in the number of records, unless triggers of the application run.
-  mutating func finish(triesSetAside: Bool = true) throws {
-    let setAside = triesSetAside ? try tables.setAsideKeys() : []
-    for key in setAside where waitingOffsets[key] == nil {
-      if let placement = try setAsidePlacement(of: key) { wait(placement) }
+  mutating func finish(triesWithheld: Bool = true) throws {
+    let withheld = triesWithheld ? try tables.withheldKeys() : []
+    for key in withheld where waitingOffsets[key] == nil {
+      if let placement = try withheldPlacement(of: key) { wait(placement) }
     }
     try decideDeletions()
     while true {
@@ -32,9 +32,9 @@ extension RowPlacing {
     }
   }
 
-  /// The placement of a version that was set aside; `nil` if a local edit has replaced it.
-  private func setAsidePlacement(of key: SyncKey) throws -> RowPlacement? {
-    guard let table = schema.table(named: key.table), table.keeps(key: key.id) else { return nil }
+  /// The placement of a version that was withheld; `nil` if a local edit has replaced it.
+  private func withheldPlacement(of key: SyncKey) throws -> RowPlacement? {
+    guard let table = schema.table(named: key.table), table.stores(key: key.id) else { return nil }
     let row = try tables.row(table, key.id)
     guard let parked = row.parked, !row.isUnreadable else { return nil }
     // An edit has revived the row, or is of the fields that the row does not have. It is sent.
@@ -43,9 +43,9 @@ extension RowPlacing {
     return RowPlacement(table: table, key: key.id, row: row, remote: row.base, result: row.local)
   }
 
-  /// Places a version that was set aside if the table accepts it. No other row is changed.
-  mutating func placeSetAside(_ key: SyncKey) throws {
-    if let placement = try setAsidePlacement(of: key) {
+  /// Places a version that was withheld if the table accepts it. No other row is changed.
+  mutating func placeWithheld(_ key: SyncKey) throws {
+    if let placement = try withheldPlacement(of: key) {
       if placement.result == nil {
         wait(placement)
         try decideDeletions()
@@ -101,7 +101,7 @@ extension RowPlacing {
   private mutating func complete(_ entry: RowExchange.Entry) throws {
     var placement = entry.placement
     if let obstacle = entry.obstacle {
-      return try setAside(placingWithoutLosses(placement), obstacle)
+      return try withhold(placingWithoutLosses(placement), obstacle)
     }
     if let loss = entry.loss {
       try rejectEdits(of: placement, loss, others: entry.others)

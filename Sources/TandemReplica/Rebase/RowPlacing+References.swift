@@ -11,7 +11,7 @@ extension RowPlacing {
   ///
   /// - If a local edit made the reference, and was not sent, the deletion is overruled. The row is
   ///   revived by an ordinary edit, which the next commit contains.
-  /// - Otherwise the deletion is set aside, and nothing is sent.
+  /// - Otherwise the deletion is withheld, and nothing is sent.
   ///
   /// A reference does not keep a row if a record that waits takes the row's place: its values are equal
   /// by the collations of the parent, as if only the letters of a name have changed.
@@ -34,8 +34,8 @@ extension RowPlacing {
       var placement = placement
       try refresh(&placement)
       switch fate {
-      case .revived: try keep(placement)
-      case .stays where placement.remote == nil: try setDeletionAside(placement)
+      case .revived: try stay(placement)
+      case .stays where placement.remote == nil: try withholdDeletion(placement)
       case .stays:
         // A local edit has deleted the row; it gives way to the rows that refer to it.
         placement.result = placement.remote
@@ -63,7 +63,7 @@ extension RowPlacing {
   }
 
   /// Makes the deletion of the space the base of a row that stays.
-  private mutating func keep(_ placement: RowPlacement) throws {
+  private mutating func stay(_ placement: RowPlacement) throws {
     var placement = placement
     placement.result = placement.row.local ?? placement.row.present
     try complete(placement)
@@ -71,7 +71,7 @@ extension RowPlacing {
   }
 
   /// Keeps a row without sending it.
-  private func setDeletionAside(_ placement: RowPlacement) throws {
+  private func withholdDeletion(_ placement: RowPlacement) throws {
     try tables.setShadow(nil, placement.table, placement.key)
     try tables.park(
       placement.row.row.isMissing

@@ -27,8 +27,8 @@ struct RowPlacement {
 /// Writes records of the space into rows, and makes them the base.
 ///
 /// Afterwards a row is touched only if it differs from the record of the space because of local
-/// edits. **Receiving makes no edit:** a version of the space that a table does not accept is set
-/// aside, and the row stays as it was. Nothing of this is sent. The version is tried again whenever a
+/// edits. **Receiving makes no edit:** a version of the space that a table does not accept is withheld,
+/// and the row stays as it was. Nothing of this is sent. The version is tried again whenever a
 /// pull is applied. So is the deletion of a row that others refer to.
 ///
 /// Records that cannot be placed at once wait until ``finish()``: those with a unique value that
@@ -149,7 +149,7 @@ struct RowPlacing {
     }
     try noteMissingParents(
       of: placement.table, placement.key, placement.result, besides: placement.row.present)
-    try settle(placement)
+    try makeBase(placement)
   }
 }
 
@@ -157,7 +157,7 @@ struct RowPlacing {
 
 extension RowPlacing {
   /// Makes the record of the space the base of its row.
-  private func settle(_ placement: RowPlacement) throws {
+  private func makeBase(_ placement: RowPlacement) throws {
     let (table, key) = (placement.table, placement.key)
     let parked = placement.unstorableFields
     var after = ReplicaRow.Current(placement.result, table)

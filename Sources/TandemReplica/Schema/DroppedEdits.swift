@@ -110,7 +110,7 @@ extension ReplicaTables {
   ///   - base: The record before the commit.
   ///   - verbs: The changes of the record in the commit.
   ///   - isAccepted: False if the space refused them: they are among the rejected changes.
-  func settleDroppedEdits(
+  func noteOutcomeOfDroppedEdits(
     of table: ReplicaTable, _ key: [FieldValue], _ base: Record?, _ verbs: [SyncChange.Verb],
     isAccepted: Bool
   ) throws {

@@ -16,11 +16,11 @@ struct NewColumn {
   /// The value that the column gave to all rows is no edit, and neither is that of a column which was
   /// renamed: a value of the space replaces it. Any other value is an edit, and replaces such a value
   /// of the space. If the space has none, all values are edits, so that it gets them. If it has deleted
-  /// the record, the value that this file kept aside is that of the space.
+  /// the record, the value that this file has parked is that of the space.
   ///
   /// - Parameters:
   ///   - value: The value in the row.
-  ///   - parked: The fields that the file kept aside.
+  ///   - parked: The fields that the file has parked.
   ///   - dropped: The columns that the table no longer has.
   /// - Returns: The resolution, if a value is replaced that may have been an edit.
   func adjust(

@@ -94,7 +94,7 @@ package final class ReplicaTable: Sendable {
   func syncKey(_ id: [FieldValue]) -> SyncKey { SyncKey(table: name, id: id) }
 
   /// True if the table stores this key so that it stays the same key.
-  func keeps(key: [FieldValue]) -> Bool {
+  func stores(key: [FieldValue]) -> Bool {
     key.count == keyAffinities.count && !key.contains(where: \.isNull)
       && zip(keyAffinities, key).allSatisfy { $0.stored($1) == $1 }
       && (!shadow.isByRowid

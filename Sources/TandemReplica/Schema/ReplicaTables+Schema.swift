@@ -59,7 +59,7 @@ extension ReplicaTables {
     let schema = try ReplicaSchema(known, in: connection)
     guard try !isPaused() else { return (schema, false) }
     let fitted = try fitted(known)
-    let isDisturbed = try declared != fitted || !schema.tables.allSatisfy(isKeeping)
+    let isDisturbed = try declared != fitted || !schema.tables.allSatisfy(isShadowed)
     if !isDisturbed {
       // A step that writes has to take over tables of an earlier version first.
       if try !hasFormerTables() {
@@ -103,7 +103,7 @@ extension ReplicaTables {
     return triggers
   }
 
-  private func isKeeping(_ table: ReplicaTable) throws -> Bool {
+  private func isShadowed(_ table: ReplicaTable) throws -> Bool {
     try connection.isKeeping(table.shadow)
   }
 }
@@ -124,7 +124,7 @@ extension ReplicaTables {
     for (table, known) in zip(schema.tables, known) {
       let shadow = try TableShadow(table: known.name, columns: known.columns, in: connection)
       if try !connection.hasMissedNothing(of: shadow) { disturbed.append(table) }
-      if try !isKeeping(table) { try connection.renew(table.shadow) }
+      if try !isShadowed(table) { try connection.renew(table.shadow) }
       try connection.renewFormerVersions(table.asideName, of: table.shadow)
     }
     var state = try state()

@@ -172,7 +172,7 @@ extension ReplicaTables {
       if try isWide || table.mayHaveDroppedEdits || parked(key) != nil {
         try unpark(row(table, key.id), key, frozen.record)
       }
-      try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
+      try noteOutcomeOfDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
     }
     try store(numbers)
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
@@ -185,8 +185,8 @@ extension ReplicaTables {
     state.revision = revision
     state.spaceDigest = digest
     if !state.hasEqualDigests, state.pullNeed == .none { state.pullNeed = .repair }
-    // The changes may have made room for versions that were set aside: a pull tries these again.
-    if try !setAsideKeys().isEmpty { state.requirePull() }
+    // The changes may have made room for versions that were withheld: a pull tries these again.
+    if try !withheldKeys().isEmpty { state.requirePull() }
   }
 
   /// Calls `body` with each record of the commit in the outbox, part by part.
@@ -256,7 +256,7 @@ extension ReplicaTables {
         frozen.base == nil ? frozen.record?.removing(defaults[table.name]) : frozen.record
       let id = try reject(key, text, record, from: frozen.base)
       if frozen.base == nil { insertions.append(id) }
-      try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: false)
+      try noteOutcomeOfDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: false)
       let row = try row(table, key.id)
       // A row that no trigger noted since is as it was frozen, unless a program wrote without triggers.
       // Fields that the table cannot hold are those of the former version.
@@ -279,7 +279,7 @@ extension ReplicaTables {
     try withoutSilencedTriggers {
       var placing = try RowPlacing(self, schema())
       for placement in reverted { try placing.place(placement) }
-      try placing.finish(triesSetAside: false)
+      try placing.finish(triesWithheld: false)
     }
   }
 }

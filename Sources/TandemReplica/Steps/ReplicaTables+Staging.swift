@@ -167,7 +167,7 @@ extension ReplicaTables {
   func stagedFile() throws -> StagedFile? {
     guard let last = try rows(Self.stagedTokens + " DESC LIMIT 1").first?[0] else { return nil }
     if let file = try openedStagedFile() {
-      let hasAll = try file.keepOnly(try stagedPageCount(), last: last) {
+      let hasAll = try file.retainOnly(try stagedPageCount(), last: last) {
         try rows(Self.stagedTokens).map { $0[0] }
       }
       if hasAll { return file }
@@ -178,7 +178,7 @@ extension ReplicaTables {
 
   /// The file that is there, which may lack pages.
   func openedStagedFile() throws -> StagedFile? {
-    guard let (companion, schema, layout) = try stagedFilePlan() else { return nil }
+    guard let (companion, schema, layout) = try stagedFileLayout() else { return nil }
     return StagedFile(companion, schema, layout: layout)
   }
 
@@ -186,13 +186,13 @@ extension ReplicaTables {
     "SELECT page FROM tandem_staged WHERE typeof(page) = 'text' ORDER BY position"
 
   private func createStagedFile() throws -> StagedFile? {
-    guard let (companion, schema, layout) = try stagedFilePlan() else { return nil }
+    guard let (companion, schema, layout) = try stagedFileLayout() else { return nil }
     try connection.checkIsFileThere()
     return try StagedFile.created(companion, schema, layout: layout)
   }
 
   /// The file, and the tables that it is made for.
-  private func stagedFilePlan() throws -> (CompanionFile, ReplicaSchema, layout: String)? {
+  private func stagedFileLayout() throws -> (CompanionFile, ReplicaSchema, layout: String)? {
     guard let companion = CompanionFile(of: connection) else { return nil }
     let schema = try schemaAsItIs().schema
     var layout = String(

@@ -66,7 +66,7 @@ extension StagedFile {
   ///   - count: The number of the pages, and `last` the token of the last one. When that was stored, there were these
   ///     pages and no others.
   ///   - tokens: All of them.
-  func keepOnly(
+  func retainOnly(
     _ count: Int, last: FieldValue, of tokens: () throws -> [FieldValue]
   ) throws -> Bool {
     let stored = try connection.row(
@@ -142,7 +142,7 @@ extension StagedFile {
       return nil
     }
     let table = schema.tables[place]
-    guard let fields = change.fields.map(table.adopting), table.keeps(key: change.key.id),
+    guard let fields = change.fields.map(table.adopting), table.stores(key: change.key.id),
       table.unstorableFields(of: fields) == nil, !table.hasDefaults(for: fields)
     else { return nil }
     return (place, table.values(of: fields), fields)

@@ -129,7 +129,7 @@ extension KeyChange {
       switch step {
       case .statement(let sql): try connection.execute(sql)
       case .check(let sql, let table):
-        guard try connection.integer(sql) == 0 else { throw connection.cannotKeep(table) }
+        guard try connection.integer(sql) == 0 else { throw connection.wouldChange(table) }
       case .copy(let copy):
         try copy.run(in: connection) { count in
           progress(copy.table, Double(doneCount + count) / Double(max(1, total)))
@@ -174,7 +174,7 @@ extension DatabaseConnection {
       """)
   }
 
-  fileprivate func cannotKeep(_ table: String) -> DatabaseError {
+  fileprivate func wouldChange(_ table: String) -> DatabaseError {
     rekeyingRefusal(
       "\(table) has rows that would not stay as they are; nothing was changed. Check the file with "
         + "PRAGMA integrity_check")

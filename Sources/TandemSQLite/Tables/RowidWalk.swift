@@ -8,7 +8,7 @@ internal import TandemRecords
 /// are put aside, and paired by key in the end.
 struct RowidWalk {
   /// The maximum number of bytes of rows, about, that are put aside.
-  static let maxAsideByteCount = 64 << 20
+  static let maxUnmatchedByteCount = 64 << 20
   /// The number of rows put aside after which they must be fewer than half of those read.
   static let maxUnrelatedCount = 10_000
 
@@ -36,7 +36,7 @@ struct RowidWalk {
   ///   not at the same rowids, or because a key has a null.
   func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws -> Bool {
     let isInKeyOrder = old.isInKeyOrder && new.isInKeyOrder
-    var changes = AsideRows()
+    var changes = UnmatchedRows()
     var hasOld = try old.advance()
     var hasNew = try new.advance()
     var rowCount = 0
@@ -60,8 +60,8 @@ struct RowidWalk {
             changes.update(try old.keyedRecord(), try new.keyedRecord())
           }
         } else {
-          if order <= 0 { changes.putAside(old: try old.keyedRecord()) }
-          if order >= 0 { changes.putAside(new: try new.keyedRecord()) }
+          if order <= 0 { changes.add(old: try old.keyedRecord()) }
+          if order >= 0 { changes.add(new: try new.keyedRecord()) }
         }
       }
       if order <= 0 { hasOld = try old.advance() }
@@ -172,7 +172,7 @@ private struct KeyedRecord {
 }
 
 /// Rows that are not the same at the same rowid.
-private struct AsideRows {
+private struct UnmatchedRows {
   private var updated: [(key: RecordKey, change: SetChange<Record>)] = []
   private var old: [KeyedRecord] = []
   private var new: [KeyedRecord] = []
@@ -180,7 +180,7 @@ private struct AsideRows {
 
   func isWorthwhile(afterRows rowCount: Int) -> Bool {
     let count = old.count + new.count
-    return byteCount <= RowidWalk.maxAsideByteCount
+    return byteCount <= RowidWalk.maxUnmatchedByteCount
       && (count <= RowidWalk.maxUnrelatedCount || count <= rowCount / 2)
   }
 
@@ -189,12 +189,12 @@ private struct AsideRows {
     updated.append((new.key, .updated(old: old.record, new: new.record)))
   }
 
-  mutating func putAside(old row: KeyedRecord) {
+  mutating func add(old row: KeyedRecord) {
     byteCount += row.byteCount
     old.append(row)
   }
 
-  mutating func putAside(new row: KeyedRecord) {
+  mutating func add(new row: KeyedRecord) {
     byteCount += row.byteCount
     new.append(row)
   }

@@ -128,7 +128,7 @@ package final class WebhookDelivery: Sendable {
     }
     defer { state.withLock { $0.wake = nil } }
     try await withThrowingDiscardingTaskGroup { group in
-      group.addTask { try await self.keepTurn() }
+      group.addTask { try await self.prolongTurns() }
       group.addTask { try await self.deliverLetters() }
       group.addTask {
         // A task that fails cancels this one, which ends the loop below.
@@ -170,7 +170,7 @@ package final class WebhookDelivery: Sendable {
     return true
   }
 
-  private func keepTurn() async throws {
+  private func prolongTurns() async throws {
     while true {
       try await clock.sleep(for: limits.lease / 4)
       try await prolongTurn()

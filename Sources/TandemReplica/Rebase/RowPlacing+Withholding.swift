@@ -5,15 +5,15 @@ internal import TandemSync
 // Versions of the space that a table does not accept.
 
 extension RowPlacing {
-  /// Sets the space's version of a record aside, which the table does not accept. Its row stays as it
+  /// Withholds the space's version of a record, which the table does not accept. Its row stays as it
   /// was, with its local edits if they are of other fields. Other edits are rejected. A record without a
   /// row is kept beside the table.
-  mutating func setAside(_ placement: RowPlacement, _ reason: String) throws {
+  mutating func withhold(_ placement: RowPlacement, _ reason: String) throws {
     var placement = placement
     try noteMissingParents(
       of: placement.table, placement.key, placement.remote,
       besides: placement.row.row.isMissing ? nil : placement.row.base)
-    if let parked = placement.withheld(reason) { return try keepRow(of: placement, parked) }
+    if let parked = placement.withheld(reason) { return try parkFields(parked, of: placement) }
     if placement.hasEdits || !placement.row.local.hasSameStorage(as: placement.row.base),
       placement.row.local != nil
     {
@@ -23,7 +23,7 @@ extension RowPlacing {
       }
       placement.result = placement.remote
       try dropEdits(&placement)
-      if let parked = placement.withheld(reason) { return try keepRow(of: placement, parked) }
+      if let parked = placement.withheld(reason) { return try parkFields(parked, of: placement) }
     }
     try parkWhole(placement, reason)
   }
@@ -46,8 +46,8 @@ extension RowPlacing {
     return placement
   }
 
-  /// Keeps the row of a placement as it is, beside the fields of the space's version that it lacks.
-  private func keepRow(of placement: RowPlacement, _ parked: ParkedFields) throws {
+  /// Leaves the row of a placement as it is, and parks the fields of the space's version that it lacks.
+  private func parkFields(_ parked: ParkedFields, of placement: RowPlacement) throws {
     let shadow = placement.hasEdits ? placement.row.shadow : nil
     try tables.setShadow(shadow, placement.table, placement.key)
     try tables.park(parked, placement.syncKey)
@@ -66,7 +66,7 @@ extension RowPlacing {
     if error == nil { placement.row.row = .values(former) }
   }
 
-  /// Keeps a record beside its table, which cannot have it as a row. It is no deletion, so no
+  /// Parks a record beside its table, which cannot have it as a row. It is no deletion, so no
   /// trigger of the application runs.
   private func parkWhole(_ placement: RowPlacement, _ reason: String) throws {
     let (table, key) = (placement.table, placement.key)
