@@ -235,6 +235,87 @@ struct SchemaChangeTests {
     #expect(try a.conflicts().map(\.fields) == (isRefused ? [["title"]] : []))
   }
 
+  @Test("An addition to a counter counts once although its column is dropped before it is sent")
+  func unsentCounter() throws {
+    let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, likes INTEGER, title TEXT)"]
+    let merging = ReplicaMerging(["note": TableMerging(fields: ["likes": .counter])])
+    let files = try [1, 2].map {
+      try TestReplica(
+        seed: $0, schema, tables: [AttachedTable("note")], space: space, merging: merging)
+    }
+    try files[0].execute("INSERT INTO note VALUES ('m', 5, 'M')")
+    try converge(files, space)
+    try files[0].execute("UPDATE note SET likes = likes + 10")
+    try files[1].execute("UPDATE note SET likes = likes + 1")
+    try files[1].sync(space)
+    try files[0].write { try $0.beginSchemaChange() }
+    try files[0].execute("ALTER TABLE note DROP COLUMN likes")
+    try files[0].write { try $0.endSchemaChange() }
+    try converge(files, space)
+    // Nor is it sent again.
+    try files[0].execute("UPDATE note SET title = 'later'")
+    try converge(files, space)
+    #expect(try files[1].rows("SELECT likes, title FROM note") == [[16, "later"]])
+    #expect(try files[0].read { try $0.status() }.pendingCount == 0)
+  }
+
+  @Test(
+    "An edit of a dropped column conflicts with one of another column of the same unit",
+    arguments: [true, false])
+  func unsentUnit(isRecord: Bool) throws {
+    let check = isRecord ? "" : ", CHECK (low <= high)"
+    let schema = ["CREATE TABLE bounds (id TEXT PRIMARY KEY, low INTEGER, high INTEGER\(check))"]
+    let table = AttachedTable("bounds", granularity: isRecord ? .record : .field)
+    let (a, b) = try (
+      TestReplica(seed: 1, schema, tables: [table], space: space),
+      TestReplica(seed: 2, schema, tables: [table], space: space)
+    )
+    try a.execute("INSERT INTO bounds VALUES ('m', 1, 5)")
+    try converge([a, b], space)
+    try b.execute("UPDATE bounds SET low = 4")
+    try b.sync(space)
+    try a.execute("UPDATE bounds SET high = 2")
+    try a.write { try $0.beginSchemaChange() }
+    try a.execute("CREATE TABLE other (id TEXT PRIMARY KEY, low INTEGER)")
+    try a.execute("INSERT INTO other SELECT id, low FROM bounds")
+    try a.execute("DROP TABLE bounds")
+    try a.execute("ALTER TABLE other RENAME TO bounds")
+    try a.write { try $0.endSchemaChange() }
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT low, high FROM bounds") == [[4, 5]])
+    let conflict = try #require(try a.conflicts(includingResolved: false).first)
+    #expect(conflict.local?["high"] == 2 && conflict.remote?["low"] == 4)
+    #expect(try a.read { try $0.status() }.pendingCount == 0)
+  }
+
+  @Test("A kept edit that is written again brings the values of a dropped column")
+  func keptEditOfDroppedColumn() throws {
+    let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT UNIQUE, body TEXT)"]
+    let (a, b) = try (
+      TestReplica(seed: 1, schema, tables: [AttachedTable("note")], space: space),
+      TestReplica(seed: 2, schema, tables: [AttachedTable("note")], space: space)
+    )
+    try a.execute("INSERT INTO note VALUES ('d', 'deleted there', 'of d')")
+    try converge([a, b], space)
+    try b.execute("INSERT INTO note VALUES ('m', 'same', 'of b')")
+    try b.execute("DELETE FROM note WHERE id = 'd'")
+    try converge([b], space)
+    a.merging = ReplicaMerging(["note": TableMerging(record: .unresolved)])
+    try a.execute("INSERT INTO note VALUES ('n', 'same', 'of a')")
+    try a.execute("UPDATE note SET title = 'edited here' WHERE id = 'd'")
+    try converge([a, b], space)
+    try dropBody(a)
+    let rejected = try #require(try a.read { try $0.keptEdits(.rejected) }.first)
+    try a.write { try $0.resolve(.one(rejected.id), by: .fields(["title": "other"])) }
+    let conflict = try #require(try a.conflicts(includingResolved: false).first)
+    try a.write { try $0.resolve(.one(conflict.id), by: .local) }
+    try converge([a, b], space)
+    #expect(
+      try b.rows(Self.query) == [
+        ["d", "edited here", "of d"], ["m", "same", "of b"], ["n", "other", "of a"],
+      ])
+  }
+
   @Test("An edit of a dropped column of a deleted record is kept as a conflict")
   func unsentOfDeleted() throws {
     let (a, b) = try pair()

@@ -50,6 +50,33 @@ struct SetAsideEditTests {
     #expect(try b.rejectedContents().isEmpty)
   }
 
+  @Test(
+    "An edit is no part of a combination with a value of its unit that the row never showed",
+    arguments: [ConflictGranularity.field, .record])
+  func unit(_ granularity: ConflictGranularity) throws {
+    let space = try TestSpace()
+    let columns = "id TEXT PRIMARY KEY, low INTEGER, high INTEGER"
+    let check = granularity == .field ? ", CHECK (low <= high)" : ""
+    func file(_ seed: UInt64, _ columns: String) throws -> TestReplica {
+      try TestReplica(
+        seed: seed, ["CREATE TABLE t (\(columns)\(check))"],
+        tables: [AttachedTable("t", granularity: granularity)], space: space)
+    }
+    let (a, b) = try (file(1, columns), file(2, "\(columns), CHECK (low < 4)"))
+    try a.execute("INSERT INTO t VALUES ('m', 1, 5)")
+    try converge([a, b], space)
+    try a.execute("UPDATE t SET low = 4")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT low, high FROM t") == [[1, 5]])
+    try b.execute("UPDATE t SET high = 2")
+    try converge([b, a], space)
+    try expectEqualRows([a, b], "SELECT low, high FROM t", [[1, 2]])
+    let conflict = try #require(try b.conflicts().first)
+    #expect(conflict.local?["high"] == 2 && conflict.local?["low"] == 1)
+    #expect(conflict.remote?["low"] == 4 && conflict.resolution == .local)
+    #expect(try b.read { try $0.keptEdits(.rejected) }.isEmpty)
+  }
+
   @Test("A deletion wins by its policy, and the version that the row never had is recorded")
   func winningDeletion() throws {
     for replica in [a, b] { replica.merging.tables["t"] = TableMerging(record: .keepLocal) }

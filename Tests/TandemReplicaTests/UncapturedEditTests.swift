@@ -175,4 +175,17 @@ struct UncapturedEditTests {
     try expectEqualRows([a, b], rows, [["1", "Büsingen", 1]])
     #expect(try a.conflicts().map(\.kind) == [.deleteEdit])
   }
+
+  @Test("A repair takes records that are newer than the file for new ones")
+  func newRecords() throws {
+    try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
+    try converge([a, b], space)
+    try b.execute("INSERT INTO place VALUES ('2', 'Baarle', 2)")
+    try b.sync(space)
+    try write("UPDATE place SET price = 9", in: a)
+    try a.write { _ = try $0.verify() }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], rows, [["1", "Büsingen", 1], ["2", "Baarle", 2]])
+    #expect(try a.conflicts().map(\.key.id) == [["1"]])
+  }
 }

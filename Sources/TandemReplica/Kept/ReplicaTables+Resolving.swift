@@ -302,16 +302,15 @@ extension ReplicaTables {
     let row = try row(table, edit.key.id)
     let merge = resolution.isMerged ? try merge(edit, with: row.local) : nil
     let chosen = try merge.map(\.result) ?? resolution.version(over: row.local).chosen
-    if merge != nil {
-      if row.base == nil, row.parked == nil {
-        let fields = chosen.flatMap(table.unstorableFields)
-        try park(fields.map { ParkedFields(fields: $0, extent: .fields) }, edit.key)
-      } else if let chosen {
-        try table.checkColumns(
-          chosen.layout.names.filter { name in
-            !(row.local.map { $0[name].hasSameStorage(as: chosen[name]) } ?? chosen[name].isNull)
-          })
-      }
+    if row.base == nil, row.parked == nil {
+      // A row that the space does not have: what the table cannot hold is sent all the same.
+      let fields = chosen.flatMap(table.unstorableFields)
+      try park(fields.map { ParkedFields(fields: $0, extent: .fields) }, edit.key)
+    } else if merge != nil, let chosen {
+      try table.checkColumns(
+        chosen.layout.names.filter { name in
+          !(row.local.map { $0[name].hasSameStorage(as: chosen[name]) } ?? chosen[name].isNull)
+        })
     }
     let content = row.content(for: chosen)
     try store(content, over: row.row, table, edit.key.id, others: edit.others)

@@ -39,10 +39,22 @@ extension PageApplication {
       return versions.local
     case .union?, nil: break
     }
+    var versions = versions
+    let hasDroppedEdits =
+      try remote != nil && tables.addDroppedEdits(of: table, change.key.id, to: &versions)
     let merge = RowMerge(
       base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
-    if let conflict = merge.conflict {
+    if hasDroppedEdits {
+      try tables.rebaseDroppedEdits(of: table, change.key.id, merge.result, onto: remote)
+    }
+    if var conflict = merge.conflict {
+      // Nobody can choose a value of a column that the table no longer has.
+      let isOfDroppedColumns =
+        conflict.fields?.allSatisfy { table.layout.offset(of: $0) == nil } ?? false
+      if hasDroppedEdits, isOfDroppedColumns, conflict.resolution.isUnresolved {
+        conflict.resolution = .remote
+      }
       try tables.record(conflict, change.key)
     } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
@@ -81,7 +93,10 @@ extension PageApplication {
     let names = table.columnNames.filter { name in
       !changes.added.contains { $0.name == FieldName(name) }
     }
-    if !local.hasSameStorage(as: change.fields, among: names) {
+    // A record that came after the base is new, unless it was deleted here unnoticed: then an edit beats the deletion.
+    let isNew =
+      base == nil && local == nil && change.version > state.revision?.version ?? 0
+    if !isNew, !local.hasSameStorage(as: change.fields, among: names) {
       try recordDifference(local, change.fields, .unresolved, change)
     }
     guard let remote = change.fields, let base, let local else {

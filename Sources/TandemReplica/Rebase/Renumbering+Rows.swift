@@ -44,6 +44,34 @@ extension Renumbering {
       """, [])
   }
 
+  /// Lets the references of this file follow in a column that its table no longer has: those of edits that were not sent,
+  /// of kept edits, and of new rows.
+  func followDropped(_ place: Int, _ carrier: Carrier) throws {
+    guard let child = schema.table(named: carrier.table) else { return }
+    try followKeptFields(place, child, carrier.column)
+    if child.mayHaveDroppedEdits {
+      let value = TableShadow.droppedValue
+      let number = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(value)"
+      try tables.run(
+        """
+        UPDATE \(TableShadow.droppedName(child.name).sqlQuoted) AS c SET \(value) = (\(number))
+        WHERE \(TableShadow.droppedColumn) = ? AND typeof(\(value)) = 'integer' AND EXISTS (\(number))
+        """, [.text(carrier.column)])
+    }
+    for key in try tables.parkedKeys("is_whole = \(ParkedFields.Extent.fields.rawValue)")
+    where UTF8Order.areEqual(key.table, child.name) {
+      guard var parked = try tables.parked(key), let former = parked.fields[carrier.column].integer,
+        try tables.row(child, key.id).base == nil,
+        let new = try tables.rows(
+          "SELECT new FROM \(Self.list) WHERE tab = ? AND old = ?",
+          [.integer(Int64(place)), .integer(former)]
+        ).first?[0]
+      else { continue }
+      parked.fields[field: FieldName(carrier.column)] = new
+      try tables.park(parked, key)
+    }
+  }
+
   /// The former and the new keys of rows whose key follows, of which the file keeps something beside them.
   private func movedKeys(
     _ place: Int, _ child: ReplicaTable, _ column: String, _ condition: String
@@ -129,25 +157,30 @@ extension Renumbering {
 
   /// Lets the references in kept edits of a table follow.
   private func followKept(_ place: Int, _ child: ReplicaTable, _ column: String) throws {
-    func number(_ value: String) -> String {
-      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(\(value), ?2)"
-    }
-    let table = FieldValue.text(child.name)
     if let offset = child.keyNames.firstIndex(where: column.isSameSQLName) {
+      let number =
+        "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(\"key\", ?2)"
       try tables.run(
         """
-        UPDATE tandem_kept SET "key" = json_set("key", ?2, (\(number("\"key\""))))
-        WHERE "table" = ?1 AND kind = 'edit' AND base IS NULL AND EXISTS (\(number("\"key\"")))
-        """, [table, .text("$[\(offset)]")])
+        UPDATE tandem_kept SET "key" = json_set("key", ?2, (\(number)))
+        WHERE "table" = ?1 AND kind = 'edit' AND base IS NULL AND EXISTS (\(number))
+        """, [.text(child.name), .text("$[\(offset)]")])
     }
     guard let name = child.columnNames.first(where: column.isSameSQLName) else { return }
+    try followKeptFields(place, child, name)
+  }
+
+  private func followKeptFields(_ place: Int, _ child: ReplicaTable, _ name: String) throws {
     let version = "\"local\""
+    let number = """
+      SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(\(version), ?2)
+      """
     try tables.run(
       """
-      UPDATE tandem_kept SET \(version) = json_set(\(version), ?2, (\(number(version))))
-      WHERE "table" = ?1 AND EXISTS (\(number(version)))
+      UPDATE tandem_kept SET \(version) = json_set(\(version), ?2, (\(number)))
+      WHERE "table" = ?1 AND EXISTS (\(number))
         AND json_extract(\(version), ?2) IS NOT json_extract(base, ?2)
-      """, [table, .text("$.\"\(name)\"")])
+      """, [.text(child.name), .text("$.\"\(name)\"")])
   }
 
   /// Writes rows. Search indexes of the application follow, by its triggers; those that prevent it do not run.

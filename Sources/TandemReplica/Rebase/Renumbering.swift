@@ -64,6 +64,8 @@ struct Renumbering {
   let numbered: [ReplicaTable]
   /// For each of the tables, the columns that have its numbers. None until they are needed.
   private var carriers: [[Carrier]] = []
+  /// For each of them, the columns that this file has dropped, of which the space knows the references.
+  private var droppedCarriers: [[Carrier]] = []
   /// For each of the tables, the rows that are equal to the space's records of their numbers: they are these.
   private var recognized: [Set<Int64>]
   /// For each of the tables, the numbers to which records of the space refer that are equal to rows of this file.
@@ -136,6 +138,15 @@ struct Renumbering {
         }
       }
       return found
+    }
+    let known = try tables.spaceTables()
+    droppedCarriers = zip(numbered, carriers).map { table, carriers in
+      let parents = [Carrier(table: table.name, column: table.keyNames[0])] + carriers
+      return schema.tables.flatMap { child in
+        (known.table(named: child.name)?.constraints ?? []).flatMap { constraint in
+          child.droppedColumns(of: constraint, referringTo: parents)
+        }
+      }
     }
   }
 
@@ -304,6 +315,7 @@ extension Renumbering {
     }
     for place in numbered.indices where !all[place].isEmpty {
       for carrier in carriers[place] { try follow(place, carrier) }
+      for carrier in droppedCarriers[place] { try followDropped(place, carrier) }
       try renumberKept(place)
     }
     for place in numbered.indices where !moving[place].isEmpty {
@@ -335,6 +347,22 @@ extension Renumbering {
     let sequence = try tables.rows(
       "SELECT seq FROM main.sqlite_sequence WHERE name = ?", [.text(table.schema.name)])
     return max(highest, sequence.first?[0].integer ?? highest)
+  }
+}
+
+extension ReplicaTable {
+  /// The columns that the table no longer has, and that refer to one of the others by a rule of the space.
+  fileprivate func droppedColumns(
+    of constraint: SpaceConstraint, referringTo parents: [Renumbering.Carrier]
+  ) -> [Renumbering.Carrier] {
+    guard case .reference(let names, to: let parent, let columns) = constraint else { return [] }
+    return zip(names, columns).filter { name, column in
+      schema.column(named: name.text) == nil
+        && parents.contains {
+          $0.table.isSameSQLName(as: parent.text)
+            && $0.column.isSameSQLName(as: column.name.text)
+        }
+    }.map { Renumbering.Carrier(table: self.name, column: $0.0.text) }
   }
 }
 

@@ -116,6 +116,9 @@ struct ReplicaRow {
   var row: Current
   /// The fields that the table cannot hold.
   var parked: ParkedFields?
+  /// The fields that belong together when a commit is made. An edit of one of them was made beside the values that the
+  /// row shows of the others.
+  var units: [Set<FieldName>] = []
 
   /// True if the row may have changed since the replica's revision.
   var isTouched: Bool { shadow != nil }
@@ -177,7 +180,22 @@ struct ReplicaRow {
       let value = present.values[offset]
       return seen.map { !$0.values[offset].hasSameStorage(as: value) } ?? !isAltered(offset, value)
     }
-    return overlaid(present).with(edited.map { names[$0] }, of: present)
+    return overlaid(present).with(edited.map { names[$0] } + namesBesideEdits, of: present)
+  }
+
+  /// The columns in which the row shows another value than that of the space, beside an edit of a field that belongs
+  /// to them.
+  private var namesBesideEdits: [String] {
+    guard !units.isEmpty, let parked, parked.extent == .fields, parked.reason != nil, let seen,
+      let present
+    else { return [] }
+    return parked.fields.layout.names.filter { name in
+      table.layout.offset(of: name) != nil
+        && units.contains { unit in
+          unit.contains(FieldName(name))
+            && unit.contains { !present[$0.text].hasSameStorage(as: seen[$0.text]) }
+        }
+    }
   }
 
   /// True if a program wrote the row anew while the record of the space was kept beside the table.
@@ -199,7 +217,7 @@ struct ReplicaRow {
       table.layout.offset(of: name) != nil
         && !(present.map { $0[name].hasSameStorage(as: seen[name]) } ?? false)
     }
-    return isReplaced || present == nil ? (version, seen) : nil
+    return isReplaced || present == nil || !namesBesideEdits.isEmpty ? (version, seen) : nil
   }
 
   /// The version that local edits were made from; `nil` if there was none.
@@ -212,7 +230,7 @@ struct ReplicaRow {
       !local[name].hasSameStorage(as: unseen.version[name])
         || !present[name].hasSameStorage(as: seen[name])
     }
-    return unseen.version.with(others, of: seen)
+    return unseen.version.with(others + namesBesideEdits, of: seen)
   }
 
   /// True if the value of a column is what the column stores for a field that the table cannot hold.

@@ -60,6 +60,40 @@ extension ReplicaTables {
     try touch(table, where: "EXISTS (SELECT 1 FROM \(table.droppedEdits) AS s WHERE \(isSame))")
   }
 
+  /// Adds the edits of dropped columns to versions of a row that are merged with a record of the space: a rule of several
+  /// fields concerns them too.
+  ///
+  /// - Returns: True if there are such edits.
+  func addDroppedEdits(
+    of table: ReplicaTable, _ key: [FieldValue], to versions: inout (base: Record?, local: Record?)
+  ) throws -> Bool {
+    guard table.mayHaveDroppedEdits, var local = versions.local else { return false }
+    let edits = try droppedEdits(of: table, key)
+    for edit in edits {
+      if var base = versions.base {
+        edit.write(edit.former, to: &base)
+        versions.base = base
+      }
+      edit.write(edit.value, to: &local)
+    }
+    versions.local = local
+    return !edits.isEmpty
+  }
+
+  /// Makes the edits of dropped columns those that a merge with a record of the space has left.
+  func rebaseDroppedEdits(
+    of table: ReplicaTable, _ key: [FieldValue], _ result: Record?, onto remote: Record?
+  ) throws {
+    for edit in try droppedEdits(of: table, key) {
+      let (value, former) = (result?[edit.name.text] ?? .null, remote?[edit.name.text] ?? .null)
+      if value.hasSameStorage(as: former) {
+        try forget(edit, table, key)
+      } else {
+        try replace(edit, by: value, from: former, table, key)
+      }
+    }
+  }
+
   /// The record of a row that is about to be sent, with the edits of columns that were dropped.
   ///
   /// If the space has changed such a field too, the policy of the field decides. Without one, the
@@ -98,7 +132,7 @@ extension ReplicaTables {
       if value.hasSameStorage(as: base[edit.name.text]) {
         try forget(edit, table, key)
       } else if merge.conflict != nil {
-        try setFormer(base[edit.name.text], of: edit, table, key)
+        try replace(edit, by: value, from: base[edit.name.text], table, key)
       }
     }
     return local
@@ -125,7 +159,7 @@ extension ReplicaTables {
       if verbs == [.delete] || value.hasSameStorage(as: edit.value) {
         try forget(edit, table, key)
       } else if isAccepted {
-        try setFormer(value, of: edit, table, key)
+        try replace(edit, by: edit.value, from: value, table, key)
       }
     }
   }
@@ -147,12 +181,15 @@ extension ReplicaTables {
       key + [.text(edit.name.text)])
   }
 
-  private func setFormer(
-    _ value: FieldValue, of edit: DroppedEdit, _ table: ReplicaTable, _ key: [FieldValue]
+  private func replace(
+    _ edit: DroppedEdit, by value: FieldValue, from former: FieldValue, _ table: ReplicaTable,
+    _ key: [FieldValue]
   ) throws {
     try run(
-      "UPDATE \(table.droppedEdits) SET \(TableShadow.droppedFormer) = ? WHERE \(table.isDroppedEdit)",
-      [value] + key + [.text(edit.name.text)])
+      """
+      UPDATE \(table.droppedEdits) SET \(TableShadow.droppedFormer) = ?, \(TableShadow.droppedValue) = ?
+      WHERE \(table.isDroppedEdit)
+      """, [former, value] + key + [.text(edit.name.text)])
   }
 
   /// Writes an edit into the row, whose table has the column again. If the row has another value than

@@ -170,8 +170,8 @@ extension EditLedger {
   /// Takes note that a file was copied.
   mutating func copied() { hasInexactCounts = true }
 
-  /// Takes note that the space refused changes.
-  mutating func refused() { hasInexactCounts = true }
+  /// Takes note that additions may be lost: the space refused changes, or a person chose to delete a record.
+  mutating func mayLoseAdditions() { hasInexactCounts = true }
 
   /// Takes note that the space lost commits.
   ///

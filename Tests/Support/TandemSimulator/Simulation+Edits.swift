@@ -120,6 +120,8 @@ extension Simulation {
         try file.database.replica(connection).resolve(.one(open[position].id), by: choice)
         let after = try file.values(connection)
         try check(open[position], resolvedFrom: before, to: after)
+        let chosen = choice == .local ? open[position].local : open[position].base
+        if choice != .remote, chosen == nil { ledger.mayLoseAdditions() }
         ledger.statementRan(in: file.number, at: step, before: before, after: after)
       }
     } catch let error as DatabaseError where error.code.primary == .constraint {

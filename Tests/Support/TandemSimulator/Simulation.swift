@@ -410,7 +410,7 @@ extension Simulation {
     }
     let commit = try oracle.check(commit, outcome, made: answer.made)
     // The additions of a refused change are kept as a rejection, and do not count.
-    if case .refused(let objections) = outcome, !objections.isEmpty { ledger.refused() }
+    if case .refused(let objections) = outcome, !objections.isEmpty { ledger.mayLoseAdditions() }
     guard answer.isNew else { return outcome }
     for change in commit.changes {
       switch change.verb {
