@@ -11,12 +11,14 @@ struct AlteredValueTests {
 
   init() throws { space = try TestSpace() }
 
-  private func pair(_ second: String, strict: String = "") throws -> (TestReplica, TestReplica) {
+  private func pair(
+    _ second: String, strict: String = "", _ granularity: ConflictGranularity = .field
+  ) throws -> (TestReplica, TestReplica) {
     let types = ["zip TEXT, n INTEGER, name TEXT", second]
     let replicas = try types.enumerated().map { offset, columns in
       try TestReplica(
         seed: UInt64(offset) + 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, \(columns)) \(strict)"],
-        tables: [AttachedTable("t")], space: space)
+        tables: [AttachedTable("t", granularity: granularity)], space: space)
     }
     return (replicas[0], replicas[1])
   }
@@ -26,6 +28,23 @@ struct AlteredValueTests {
   }
 
   private let values = "SELECT zip, n, name FROM t ORDER BY id"
+
+  @Test("An edit beside one of its unit loses: what the column shows is no value of the space")
+  func unit() throws {
+    let (a, b) = try pair("zip INTEGER, n INTEGER, name TEXT", .record)
+    for replica in [a, b] {
+      replica.merging = ReplicaMerging(["t": TableMerging(record: .keepLocal)])
+    }
+    try a.execute("INSERT INTO t VALUES ('1', '1', 1, 'A')")
+    try converge([a, b], space)
+    try a.execute("UPDATE t SET zip = '04'")
+    try converge([a, b], space)
+    try b.execute("UPDATE t SET name = 'B'")
+    try converge([b, a], space)
+    #expect(try a.rows(values) == [["04", 1, "A"]])
+    let conflict = try #require(try b.conflicts().first)
+    #expect(conflict.local?["name"] == "B" && conflict.resolution == .remote)
+  }
 
   @Test("They are not written but noted, and the row keeps what it has", arguments: ["", "STRICT"])
   func noted(strict: String) throws {

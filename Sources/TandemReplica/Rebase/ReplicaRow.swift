@@ -198,6 +198,13 @@ struct ReplicaRow {
     }
   }
 
+  /// True if one of these columns cannot store values such as that of the space.
+  var showsAlteredValuesBesideEdits: Bool {
+    let names = namesBesideEdits
+    let unstorable = names.isEmpty ? nil : parked.flatMap { table.unstorableFields(of: $0.fields) }
+    return names.contains { unstorable?.layout.offset(of: $0) != nil }
+  }
+
   /// True if a program wrote the row anew while the record of the space was kept beside the table.
   /// It has not seen that record.
   var isWrittenAnew: Bool {

@@ -278,7 +278,9 @@ extension ReplicaTables {
     if let unseen = row.unseen {
       // The space's version cannot be in the row, so a conflict cannot leave it there and stay open.
       var merging = merging
-      merging.record = merging.record.then(.keepLocal)
+      // What a column shows in place of a value of another type is no value of the space.
+      merging.record =
+        row.showsAlteredValuesBesideEdits ? .keepRemote : merging.record.then(.keepLocal)
       let merge = RowMerge(
         base: row.seenBase, local: local, remote: unseen.version,
         row.table.declaration.granularity, merging)

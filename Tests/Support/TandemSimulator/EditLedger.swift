@@ -170,7 +170,7 @@ extension EditLedger {
   /// Takes note that a file was copied.
   mutating func copied() { hasInexactCounts = true }
 
-  /// Takes note that additions may be lost: the space refused changes, or a person chose to delete a record.
+  /// Takes note that additions may be lost: the space refused changes, or a person chose a version with others.
   mutating func mayLoseAdditions() { hasInexactCounts = true }
 
   /// Takes note that the space lost commits.

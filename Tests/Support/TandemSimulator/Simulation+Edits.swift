@@ -120,8 +120,7 @@ extension Simulation {
         try file.database.replica(connection).resolve(.one(open[position].id), by: choice)
         let after = try file.values(connection)
         try check(open[position], resolvedFrom: before, to: after)
-        let chosen = choice == .local ? open[position].local : open[position].base
-        if choice != .remote, chosen == nil { ledger.mayLoseAdditions() }
+        if open[position].replacesCount(by: choice) { ledger.mayLoseAdditions() }
         ledger.statementRan(in: file.number, at: step, before: before, after: after)
       }
     } catch let error as DatabaseError where error.code.primary == .constraint {
@@ -261,5 +260,13 @@ extension Simulation {
     }
     if reference.column == "code" { return [("parent", pick(parent.codes))] }
     return [("parent", parent.key(Int.random(in: 0..<scenario.keyCount, using: &random))[0])]
+  }
+}
+
+extension KeptEdit {
+  /// True if a choice replaces the number of additions with that of another version, or deletes it.
+  fileprivate func replacesCount(by choice: Choice) -> Bool {
+    let chosen = choice == .local ? local : base
+    return choice != .remote && fields == nil && chosen?["visits"] != remote?["visits"]
   }
 }

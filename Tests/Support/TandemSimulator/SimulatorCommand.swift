@@ -20,9 +20,9 @@ struct SimulatorCommand {
       --postgresql  Keep the rows of the space in a PostgreSQL server, which ends with this program.
       --exhaustive  Visit all states of two replicas with one record, and print their number.
       --rules       Of two rows with a unique column and a row that refers to one of them, in place of one record.
-      --edits N     With up to N edits, at most 7; 2 by default. Two edits of rows with one interruption lead to
-                    96,000 states, in a quarter of a minute. Each further edit or interruption makes 10 to 25 times
-                    as many: four edits with every interruption are out of reach.
+      --edits N     With up to N edits, at most 7; 2 by default. Three edits with every interruption lead to 22 million
+                    states, in six minutes; three of rows with one interruption to 2 million, in two. Each further
+                    edit makes 20 times as many: four with every interruption are out of reach.
       --interruptions N
                     With up to N interruptions, each a crash of a program, a lost or repeated message, or
                     an edit or a step of the other program while a synchronization is under way; any
