@@ -1,3 +1,4 @@
+import TandemDifferences
 import TandemRecords
 import TandemReplica
 import TandemSQLite
