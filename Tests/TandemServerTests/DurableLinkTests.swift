@@ -1,3 +1,4 @@
+import Foundation
 import TandemSpace
 import TestFolder
 import Testing
@@ -46,4 +47,21 @@ struct DurableLinkTests {
     }
     #expect(folder.names().sorted() == ["a.former", "promoted"])
   }
+
+  #if os(Linux)
+    @Test("a directory whose names cannot be read to their end has no names")
+    func unreadable() async throws {
+      let life = Pipe()
+      let program = try TestProgram(["cat"], input: .pipe(life))
+      let directory = open(
+        "/proc/\(program.processIdentifier)/net", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      defer { close(directory) }
+      try #require(directory >= 0)
+      let spaces = try SpaceDirectory(reading: "/proc/self/fd/\(directory)")
+      // Opening succeeds from now on, and reading does not.
+      try life.fileHandleForWriting.close()
+      #expect(await program.end() == 0)
+      #expect(throws: ServerError.self) { try spaces.names() }
+    }
+  #endif
 }
