@@ -61,6 +61,34 @@ struct SchemaUpgradeTests {
     #expect(try await message() == "(from: 2, to: 3)")
   }
 
+  @Test("A server with another role than the owner may use what an upgrade made")
+  func rights() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    let role = "server; \(address.split(separator: "=").last ?? "")"
+    try cluster.run(Self.format2, at: address)
+    try cluster.run(
+      """
+      CREATE ROLE "\(role)" LOGIN;
+      GRANT USAGE ON SCHEMA tandem TO "\(role)";
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tandem TO "\(role)"
+      """, at: address)
+    #expect(try await PostgreSQLDatabase.upgrade(address: address) == (2, 3))
+    let server = address.replacing("user=tandem", with: "user='\(role)'")
+    let database = try await PostgreSQLDatabase.open(address: server, creates: false)
+    _ = try await PostgreSQLSpaceStore.open(database, name: "notes", creates: true)
+    let members = PostgreSQLMembers(database)
+    _ = try await members.change(SpaceMemberChange(account: "ann", role: .owner), in: "notes")
+    #expect(try await members.members(of: "notes").map(\.account) == ["ann"])
+    await database.close()
+    try cluster.run("REVOKE ALL ON tandem.member FROM \"\(role)\"", at: address)
+    let error = await #expect(throws: PostgreSQLError.self) {
+      try await PostgreSQLDatabase.open(address: server, creates: false)
+    }
+    #expect(error?.code == .schema)
+    #expect(error?.message.contains("let its owner grant") == true)
+  }
+
   private func columns(_ database: PostgreSQLDatabase) async throws -> [String] {
     try await texts(
       """
