@@ -145,17 +145,26 @@ package enum PostgreSQLSchema {
         AND application_name = 'tandem' AND pid <> pg_backend_pid()
       """)
     guard try connection.exchange([users])[0] == [[.integer(0)]] else {
-      throw PostgreSQLError(.schema, "servers use the database: stop them first")
+      throw PostgreSQLError(
+        .schema,
+        "servers use the database, or a pooler keeps connections of theirs: stop them first")
     }
     let grants = try memberGrants(connection)
     do {
       try run(
         statements + "\nUPDATE tandem.meta SET format = \(found + 1)", and: grants, connection)
     } catch {
+      guard error.code != .lost else {
+        throw PostgreSQLError(
+          .lost,
+          "the connection broke during the upgrade, so that its outcome is unknown; run this again")
+      }
+      // Another upgrade may have been first.
+      guard try format(connection) == found else { return try upgrade(connection) }
       throw PostgreSQLError(
         .schema,
-        "the schema tandem cannot be upgraded, and is as it was: \(error.message). Let its owner run this"
-      )
+        "the schema tandem cannot be upgraded, and is as it was: \(error.message)"
+          + (error.code == .statement("42501") ? ". Let its owner run this" : ""))
     }
     _ = try upgrade(connection)
     return found
@@ -163,7 +172,7 @@ package enum PostgreSQLSchema {
 
   /// Waits for other nodes that make or change tables. Of two that make one at the same time, PostgreSQL refuses one, also
   /// with IF NOT EXISTS. The number is the word tandem.
-  private static let lock = "SELECT 1::bigint FROM pg_advisory_xact_lock(127961812723053)"
+  static let lock = "SELECT 1::bigint FROM pg_advisory_xact_lock(127961812723053)"
 
   /// Runs statements, and single ones after them, in one transaction, one caller at a time.
   static func run(

@@ -89,6 +89,63 @@ struct SchemaUpgradeTests {
     #expect(error?.message.contains("let its owner grant") == true)
   }
 
+  @Test("An upgrade whose connection breaks does not say that nothing has changed")
+  func cut() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    let proxy = try TestProxy(to: cluster.socket)
+    defer { proxy.close() }
+    let name = String(address.split(separator: "=").last ?? "")
+    let broken = cluster.address(of: name, through: proxy.folder)
+    var unknownCount = 0
+    // More than the messages of an upgrade, the last one of which has the transaction.
+    for message in 1...10 {
+      for cut in TestProxy.Cut.allCases {
+        try cluster.run(
+          "SET client_min_messages = error; DROP SCHEMA IF EXISTS tandem CASCADE; " + Self.format2,
+          at: address)
+        proxy.cut(cut, atMessage: message)
+        while true {
+          do {
+            let (_, format) = try await PostgreSQLDatabase.upgrade(address: broken)
+            #expect(format == 3)
+            break
+          } catch let error as PostgreSQLError {
+            #expect(!error.message.contains("as it was"), "\(cut) \(message)")
+            if error.message.contains("is unknown") { unknownCount += 1 }
+          }
+        }
+      }
+    }
+    #expect(unknownCount >= 2)
+  }
+
+  @Test("An upgrade that waits for another one finds what that has done")
+  func simultaneous() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    try cluster.run(Self.format2, at: address)
+    // Connections of another name are not taken for those of servers.
+    let other = try PostgreSQLConnection(address: address + " application_name=other")
+    try other.exchange(
+      other.begin("READ COMMITTED READ WRITE") + [PostgreSQLQuery(PostgreSQLSchema.lock)])
+    async let upgrade = PostgreSQLDatabase.upgrade(address: address)
+    let waiting = PostgreSQLQuery(
+      """
+      SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      """)
+    while try other.exchange([waiting])[0] == [[.integer(0)]] { await Task.yield() }
+    for statement in [
+      "ALTER TABLE tandem.meta ADD COLUMN members bigint NOT NULL DEFAULT 0",
+      "CREATE TABLE tandem.member (account text)", "UPDATE tandem.meta SET format = 3", "COMMIT",
+    ] {
+      try other.exchange([PostgreSQLQuery(statement)])
+    }
+    let formats = try await upgrade
+    #expect(formats.from == 3 && formats.to == 3)
+  }
+
   private func columns(_ database: PostgreSQLDatabase) async throws -> [String] {
     try await texts(
       """
