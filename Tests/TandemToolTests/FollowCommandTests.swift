@@ -405,6 +405,9 @@ struct FollowCommandTests: ShellSuite {
       "backup --data copies out", "space --data copies --space notes",
       "log --data copies --space notes", "forget --data copies --space notes --older-than 0d",
       "space export notes.space --data copies --space notes",
+      "space rename other --data copies --space notes --confirm notes",
+      "space delete --data copies --space notes --confirm notes",
+      "space import early.space --data copies --space other",
     ] {
       let result = try await run("$tandem \(command)", status: 1)
       #expect(result.error.contains("copies of those of \(leader.url)"), "\(result.error)")
