@@ -119,6 +119,31 @@ struct FollowerTests {
     #expect(spaces.former("notes") == .deleted)
   }
 
+  @Test("A note that a space was deleted does not outlast the return of the space to the leader")
+  func returned() async throws {
+    let file = spaces.file(of: "notes")
+    try await makeCopy(at: file)
+    try spaces.note(.deleted, of: "notes")
+    let found = try await SQLiteSpaceStore.read(path: file) { try $0.copy() }
+    let copy = try #require(found)
+    // Nothing follows the copy.
+    let page = Array(#"["copy","\#(copy.position)",\#(copy.horizon),null]"#.utf8)
+    let list = SpaceCopyList(tag: "1", spaces: ["notes": "1", "other": "1"], former: [:]).bytes
+    try await withServer { request, connection in
+      // The copies of a round end only when all have.
+      if request.path.hasPrefix("/v1/spaces/other/copy") { return true }
+      let isPage = request.path.hasPrefix("/v1/spaces/notes/copy")
+      return connection.respond(200, [:], isPage ? page : list)
+    } test: { leader in
+      try await follow(leader) { _ in
+        while spaces.former("notes") == .deleted { await Task.yield() }
+      }
+    }
+    // With a copy, it has no effect.
+    #expect(spaces.former("notes") == .incomplete)
+    #expect(try spaces.incompleteNames() == ["other"])
+  }
+
   private func makeCopy(at file: String) async throws {
     let store = try await SQLiteSpaceStore.open(path: folder.path(of: "leader"), creates: true)
     _ = try await store.declare([

@@ -326,7 +326,13 @@ extension Follower {
       case .page(let bytes):
         let header = try SpaceCopyHeader(ofPage: bytes)
         try pages.append(bytes)
-        guard let next = header.next else { return .pages(pages, header) }
+        guard let next = header.next else {
+          // The leader has the space again: a promotion must not take the copy for that of a deleted one.
+          if let former = spaces.former(name), former != .incomplete {
+            try spaces.noteIncomplete([name])
+          }
+          return .pages(pages, header)
+        }
         guard header.isBeyond(cursor) else {
           throw SpaceCopyError.foreign("the place of a page is not after that of the page before")
         }
