@@ -354,6 +354,8 @@ extension SQLiteSpaceStore {
     forEachPage: @escaping @Sendable (_ body: ([UInt8]) throws -> Void) throws -> Void,
     isPermitted: @escaping @Sendable () -> Bool
   ) async throws {
+    // Otherwise it would make a file.
+    guard isPermitted() else { throw SpaceCopyError.stopped }
     let database = try await Database.open(
       path: path,
       configuration: DatabaseConfiguration(access: since == nil ? .readWriteCreate : .readWrite))

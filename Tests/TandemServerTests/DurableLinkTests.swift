@@ -1,5 +1,6 @@
 import Foundation
 import TandemSpace
+import TandemSync
 import TestFolder
 import Testing
 
@@ -46,6 +47,35 @@ struct DurableLinkTests {
       #expect(spaces.former("a") == former)
     }
     #expect(folder.names().sorted() == ["a.former", "promoted"])
+  }
+
+  @Test("no space is made in the empty file that an interrupted copy has left")
+  func incompleteCopy() async throws {
+    try folder.execute("notes.space", "CREATE TABLE t (a)", "DROP TABLE t")
+    let spaces = try SpaceDirectory(path: folder.path)
+    try spaces.noteIncomplete(["notes"])
+    #expect(spaces.contains("notes"))
+    let refusal = await #expect(throws: SyncRequestError.self) {
+      try await spaces.with("notes", creates: true) { try await $0.state().head }
+    }
+    #expect(refusal?.code == .unknownSpace)
+    #expect(refusal?.message.contains("not copied completely") == true)
+    await spaces.close()
+  }
+
+  @Test("a copy that is not permitted any more makes no file")
+  func lateCopy() async throws {
+    let store = try await SQLiteSpaceStore.open(path: folder.path(of: "leader"), creates: true)
+    let answer = try await store.copyPage(since: nil, cursor: nil)
+    await store.close()
+    guard case .page(let page) = answer else { throw SpaceCopyError.lost }
+    await #expect(throws: SpaceCopyError.stopped) {
+      try await SQLiteSpaceStore.receiveCopy(
+        path: folder.path(of: "notes.space"), since: nil, after: nil,
+        SpaceCopyHeader(ofPage: page), forEachPage: { body in try body(page) },
+        isPermitted: { false })
+    }
+    #expect(!folder.names().contains("notes.space"))
   }
 
   #if os(Linux)

@@ -346,6 +346,8 @@ package actor SpaceDirectory: ServedSpaces {
   }
 
   private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
+    // A copy that was interrupted may have left an empty file.
+    let creates = creates && former(name) != .incomplete
     if entries[name] == nil {
       if !contains(name), try names().count >= maxSpaceCount {
         throw SyncRequestError(
@@ -372,7 +374,7 @@ package actor SpaceDirectory: ServedSpaces {
       guard let error = error as? SpaceError, error.code == .empty else { throw error }
       // The file was opened for another request, which does not create spaces.
       if creates { return try await open(name, creates: true) }
-      throw SyncRequestError.unknownSpace(name)
+      throw former(name)?.refusal(of: name) ?? SyncRequestError.unknownSpace(name)
     }
   }
 
