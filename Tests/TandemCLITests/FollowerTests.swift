@@ -1,3 +1,4 @@
+import Synchronization
 import Tandem
 import TandemServer
 import TestFolder
@@ -75,6 +76,44 @@ struct FollowerTests {
     #expect(try spaces.incompleteNames() == ["notes"])
   }
 
+  @Test("A leader of an earlier version is not asked for members, and the log says so once")
+  func earlierLeader() async throws {
+    let page = try await page()
+    let rows = page.drop { $0 != UInt8(ascii: "\n") }
+    let fetched = Mutex<[String]>([])
+    let round = Atomic(0)
+    let (rounds, goOn) = AsyncStream<Void>.makeStream()
+    try await withServer { request, connection in
+      guard request.path.hasPrefix("/v1/spaces/notes/copy") else {
+        if fetched.withLock({ $0.contains { $0.contains("members=") } }) { goOn.yield() }
+        // From the third list on, it is one of this version.
+        let number = round.add(1, ordering: .relaxed).newValue
+        let text = number < 3 ? "\(number)" : SpaceCopyList.text(mark: "\(number)", members: "x")
+        return connection.respond(
+          200, [:], SpaceCopyList(tag: "\(number)", spaces: ["notes": text], former: [:]).bytes)
+      }
+      fetched.withLock { $0.append(request.path) }
+      // Nothing follows the copy.
+      let known = request.path.contains("since=") ? Array(page.dropLast(rows.count)) : page
+      guard request.path.contains("members=") else { return connection.respond(200, [:], known) }
+      let ann = SpaceMember(account: "ann", role: .owner)
+      return connection.respond(
+        200, [:], (try? SpaceCopyHeader.adding([ann], toLast: known)) ?? [])
+    } test: { leader in
+      try await follow(leader) { events in
+        let warning = try await event("does not give the members", &events)
+        #expect(warning.level == .warning)
+        for await _ in rounds { break }
+      }
+    }
+    let paths = fetched.withLock { $0 }
+    #expect(paths.first?.contains("members=") == false)
+    #expect(paths.first { $0.contains("members=") }?.contains("members=none") == true)
+    let copy = try await SQLiteSpaceStore.read(path: spaces.file(of: "notes")) { try $0.copy() }
+    #expect(copy?.members?.map(\.account) == ["ann"])
+    #expect(try spaces.memberFile.members(of: "notes") == [])
+  }
+
   @Test("What a promotion does to the copies is no fault of them")
   func promotion() async throws {
     let list = SpaceCopyList(tag: "1", spaces: ["notes": "1"], former: [:]).bytes
@@ -145,6 +184,14 @@ struct FollowerTests {
   }
 
   private func makeCopy(at file: String) async throws {
+    let page = try await page()
+    try await SQLiteSpaceStore.receiveCopy(
+      path: file, since: nil, after: nil, SpaceCopyHeader(ofPage: page),
+      forEachPage: { body in try body(page) }, isPermitted: { true })
+  }
+
+  /// The only page of a space.
+  private func page() async throws -> [UInt8] {
     let store = try await SQLiteSpaceStore.open(path: folder.path(of: "leader"), creates: true)
     _ = try await store.declare([
       SpaceTable(name: "note", columns: ["title"], keyColumns: ["id"], granularity: .field)
@@ -152,8 +199,6 @@ struct FollowerTests {
     let answer = try await store.copyPage(since: nil, cursor: nil)
     await store.close()
     guard case .page(let page) = answer else { throw SpaceCopyError.lost }
-    try await SQLiteSpaceStore.receiveCopy(
-      path: file, since: nil, after: nil, SpaceCopyHeader(ofPage: page),
-      forEachPage: { body in try body(page) }, isPermitted: { true })
+    return page
   }
 }

@@ -79,9 +79,12 @@ struct HTTPSyncTransport: SyncRemote {
 
 extension HTTPSyncTransport {
   /// A page of a copy of the space.
-  func copyPage(since: SpaceCopyPosition?, cursor: String?) async throws -> SpaceCopyAnswer {
+  func copyPage(
+    since: SpaceCopyPosition?, cursor: String?, members: String?
+  ) async throws -> SpaceCopyAnswer {
     let response = try await response(
-      .get, "/copy", [("since", since?.description), ("cursor", cursor)])
+      .get, "/copy",
+      [("since", since?.description), ("cursor", cursor), ("members", members)])
     if response.head.status == 200 { return .page(response.body) }
     guard case .gone(let gone) = try outcome(response) else { throw foreign(response.head) }
     return .gone(gone)

@@ -241,7 +241,7 @@ package actor SpaceDirectory: ServedSpaces {
     return mark
   }
 
-  /// The spaces for a server that follows this one, each with its mark.
+  /// The spaces for a server that follows this one, each with its mark and the tag of its members.
   ///
   /// - Throws: ``ServerError`` with code `directory`; ``SyncRequestError`` with code `overLimit`.
   package nonisolated func copies() throws -> SpaceCopyList {
@@ -251,8 +251,12 @@ package actor SpaceDirectory: ServedSpaces {
         .overLimit, "the server has more than \(SyncLimits.maxListedSpaceCount) spaces")
     }
     let now = WallClock.seconds()
+    let members = try memberFile.tags(of: names)
     var spaces: [String: String] = [:]
-    for name in names { spaces[name] = mark(of: name, at: now) }
+    for name in names {
+      spaces[name] = SpaceCopyList.text(
+        mark: mark(of: name, at: now), members: members[name] ?? "")
+    }
     var former: [String: FormerSpace] = [:]
     for name in try entries(withSuffix: ".former") where spaces[name] == nil {
       former[name] = self.former(name)
