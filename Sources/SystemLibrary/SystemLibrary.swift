@@ -70,16 +70,27 @@ package func directoryNames(_ path: String) -> [String]? {
 
 /// The names in an open directory, which is closed; `nil` if the descriptor is negative, too.
 package func directoryNames(closing descriptor: Int32) -> [String]? {
-  guard descriptor >= 0, let stream = fdopendir(descriptor) else { return nil }
-  defer { closedir(stream) }
+  guard descriptor >= 0 else { return nil }
+  guard let stream = fdopendir(descriptor) else {
+    let code = errno
+    close(descriptor)
+    errno = code
+    return nil
+  }
   var names: [String] = []
-  while let entry = readdir(stream) {
+  while true {
+    // Only an error sets it; the end of the directory does not.
+    errno = 0
+    guard let entry = readdir(stream) else { break }
     let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
       String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
     if name != ".", name != ".." { names.append(name) }
   }
-  return names
+  let code = errno
+  closedir(stream)
+  errno = code
+  return code == 0 ? names : nil
 }
 
 // MARK: - Facts about files

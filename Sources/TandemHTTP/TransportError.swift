@@ -71,8 +71,9 @@ public struct TransportError: Error {
   public var status: Int?
   /// The wait that the server asks for before the next attempt; it may be years.
   public var retryDelay: Duration?
-  /// True for the failure of a proxy, which says nothing about the server.
-  package var isOfProxy = false
+  /// True if the machine of the server answered that nobody listens there. An address that cannot be reached, a name
+  /// without an address, and the failure of a proxy say nothing about the server.
+  package var isRefused = false
 
   /// A failure at `url`, from which credentials are removed.
   public init(_ code: Code, _ message: String, url: String, cause: (any Error)? = nil) {

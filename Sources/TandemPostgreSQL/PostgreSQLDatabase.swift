@@ -87,7 +87,7 @@ package final class PostgreSQLDatabase: Sendable {
   /// Upgrades the tables that an earlier version has made, while no server uses them.
   ///
   /// - Returns: The version that the tables had, and the one that they have.
-  /// - Throws: ``PostgreSQLError`` if it is not possible; nothing has changed then.
+  /// - Throws: ``PostgreSQLError`` if it is not possible. Nothing has changed then, unless the code is `lost`.
   package static func upgrade(address: String) async throws -> (from: Int64, to: Int64) {
     let database = PostgreSQLDatabase(
       address: address, hintAddress: nil, maxConnectionCount: 1, log: { _ in })

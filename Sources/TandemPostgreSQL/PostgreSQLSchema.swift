@@ -91,6 +91,21 @@ package enum PostgreSQLSchema {
     """
   ]
 
+  /// The statements that give `tandem.member`, which an upgrade makes, the rights that `tandem.name` has: servers may have
+  /// other roles than the one that upgrades.
+  private static func memberGrants(
+    _ connection: PostgreSQLConnection
+  ) throws(PostgreSQLError) -> [String] {
+    let grants = PostgreSQLQuery(
+      """
+      SELECT format('GRANT %s ON tandem.member TO %s', string_agg(privilege_type, ', '),
+          CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END)
+        FROM pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner)))
+        WHERE pg_class.oid = 'tandem.name'::regclass GROUP BY grantee
+      """)
+    return try connection.exchange([grants])[0].compactMap { $0.first?.textValue }
+  }
+
   /// Makes the tables, unless they are there.
   static func create(_ connection: PostgreSQLConnection) throws {
     try create("the schema tandem", sql, connection) { try format(connection) != nil }
@@ -130,15 +145,26 @@ package enum PostgreSQLSchema {
         AND application_name = 'tandem' AND pid <> pg_backend_pid()
       """)
     guard try connection.exchange([users])[0] == [[.integer(0)]] else {
-      throw PostgreSQLError(.schema, "servers use the database: stop them first")
-    }
-    do {
-      try run(statements + "\nUPDATE tandem.meta SET format = \(found + 1)", connection)
-    } catch {
       throw PostgreSQLError(
         .schema,
-        "the schema tandem cannot be upgraded, and is as it was: \(error.message). Let its owner run this"
-      )
+        "servers use the database, or a pooler keeps connections of theirs: stop them first")
+    }
+    let grants = try memberGrants(connection)
+    do {
+      try run(
+        statements + "\nUPDATE tandem.meta SET format = \(found + 1)", and: grants, connection)
+    } catch {
+      guard error.code != .lost else {
+        throw PostgreSQLError(
+          .lost,
+          "the connection broke during the upgrade, so that its outcome is unknown; run this again")
+      }
+      // Another upgrade may have been first.
+      guard try format(connection) == found else { return try upgrade(connection) }
+      throw PostgreSQLError(
+        .schema,
+        "the schema tandem cannot be upgraded, and is as it was: \(error.message)"
+          + (error.code == .statement("42501") ? ". Let its owner run this" : ""))
     }
     _ = try upgrade(connection)
     return found
@@ -146,19 +172,19 @@ package enum PostgreSQLSchema {
 
   /// Waits for other nodes that make or change tables. Of two that make one at the same time, PostgreSQL refuses one, also
   /// with IF NOT EXISTS. The number is the word tandem.
-  private static let lock = "SELECT 1::bigint FROM pg_advisory_xact_lock(127961812723053)"
+  static let lock = "SELECT 1::bigint FROM pg_advisory_xact_lock(127961812723053)"
 
-  /// Runs statements in one transaction, one caller at a time.
+  /// Runs statements, and single ones after them, in one transaction, one caller at a time.
   static func run(
-    _ statements: String, _ connection: PostgreSQLConnection
+    _ statements: String, and others: [String] = [], _ connection: PostgreSQLConnection
   ) throws(PostgreSQLError) {
-    let queries = "\(lock);\(statements)".split(separator: ";").map { text in
-      PostgreSQLQuery(String(text.drop(while: \.isWhitespace)))
+    let texts = "\(lock);\(statements)".split(separator: ";").map { text in
+      String(text.drop(while: \.isWhitespace))
     }
+    let queries = (texts.filter { !$0.isEmpty } + others).map { PostgreSQLQuery($0) }
     do {
       try connection.exchange(
-        connection.begin("READ COMMITTED READ WRITE") + queries.filter { !$0.text.isEmpty }
-          + [PostgreSQLQuery("COMMIT")])
+        connection.begin("READ COMMITTED READ WRITE") + queries + [PostgreSQLQuery("COMMIT")])
     } catch {
       _ = try? connection.exchange([PostgreSQLQuery("ROLLBACK")])
       throw error
@@ -186,17 +212,26 @@ package enum PostgreSQLSchema {
         .schema,
         "a newer version of Tandem made the schema tandem (format \(found)); update this program")
     }
+    _ = try permitted("SELECT account FROM tandem.member LIMIT 0", connection)
   }
 
   /// The version of the tables; `nil` if there are none.
   private static func format(
     _ connection: PostgreSQLConnection
   ) throws(PostgreSQLError) -> Int64? {
-    let rows: [[[FieldValue]]]
+    let table = try permitted("SELECT to_regclass('tandem.meta')::oid::bigint", connection)
+    guard case .integer? = table.first?.first else { return nil }
+    let rows = try permitted("SELECT format FROM tandem.meta", connection)
+    guard rows.count == 1, case .integer(let format)? = rows[0].first else { throw .damaged }
+    return format
+  }
+
+  /// The rows of a query; if the user has no right to them, the error says which rights to grant.
+  private static func permitted(
+    _ query: String, _ connection: PostgreSQLConnection
+  ) throws(PostgreSQLError) -> [[FieldValue]] {
     do throws(PostgreSQLError) {
-      let table = PostgreSQLQuery("SELECT to_regclass('tandem.meta')::oid::bigint")
-      guard case .integer? = try connection.exchange([table])[0].first?.first else { return nil }
-      rows = try connection.exchange([PostgreSQLQuery("SELECT format FROM tandem.meta")])
+      return try connection.exchange([PostgreSQLQuery(query)])[0]
     } catch {
       guard error.code == .statement("42501") else { throw error }
       throw PostgreSQLError(
@@ -204,9 +239,5 @@ package enum PostgreSQLSchema {
         "the user of the address may not use the schema tandem; let its owner grant USAGE on the schema, and SELECT, "
           + "INSERT, UPDATE and DELETE on all its tables")
     }
-    guard rows[0].count == 1, case .integer(let format)? = rows[0].first?.first else {
-      throw .damaged
-    }
-    return format
   }
 }

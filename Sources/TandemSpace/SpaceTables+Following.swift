@@ -5,12 +5,16 @@ package import TandemSync
 /// A follower's copy of a space: its rows as the leader has them, in a file that no replica can use.
 ///
 /// The copy is marked as a space that was moved, so that no program takes commits for it. The table `followed` has the
-/// position of the copy, in one row. Claims are missing: they are computed when the copy is promoted.
+/// position of the copy, in one row. The members of the space are in the file as in a backup, so that they are written with
+/// the rows, and have no effect before the promotion. Claims are missing: they are computed when the copy is promoted.
 package struct SpaceCopy: Hashable, Sendable {
   package let position: SpaceCopyPosition
   package let horizon: Int
   /// True if the leader had no such space any more when it was asked last.
   package let isAbsent: Bool
+  /// The members of the space, which are in the file until its promotion; `nil` if the leader gave none, as those of earlier
+  /// versions.
+  package let members: [SpaceMember]?
 }
 
 extension SyncRequestError {
@@ -46,12 +50,20 @@ extension SpaceTables {
       position: SpaceCopyPosition(
         head: SpaceRevision(epoch: epoch, version: version, mark: UInt64(bitPattern: mark)),
         journal: journal, entry: entry, schema: schema), horizon: -1 - horizon,
-      isAbsent: absent != 0)
+      isAbsent: absent != 0, members: try SpaceMember.taken(along: file.connection))
   }
 
   /// Notes whether the leader has the space.
   package func noteAbsence(_ isAbsent: Bool) throws {
     try file().connection.run("UPDATE followed SET absent = ?", [.integer(isAbsent ? 1 : 0)])
+  }
+
+  /// Takes the members out of a copy that is promoted in this transaction; returns `nil` if the leader gave none.
+  package func takeMembers() throws -> [SpaceMember]? {
+    let connection = try file().connection
+    let members = try SpaceMember.taken(along: connection)
+    try SpaceMember.take(nil, along: connection)
+    return members
   }
 
   /// Makes a copy a space that takes commits: it computes the claims, checks all records, and takes the mark away.
@@ -193,6 +205,10 @@ package struct SpaceCopyReceiver {
         .text(header.position.journal.description), .integer(Int64(header.position.entry)),
         .text(header.position.schema.description),
       ])
+    // Without news, only the history that they were given for keeps its members.
+    if header.members != nil || (since == nil && former == nil) {
+      try SpaceMember.take(header.members, along: connection)
+    }
   }
 
   private func tables(_ connection: DatabaseConnection) throws -> String? {
@@ -354,6 +370,8 @@ extension SQLiteSpaceStore {
     forEachPage: @escaping @Sendable (_ body: ([UInt8]) throws -> Void) throws -> Void,
     isPermitted: @escaping @Sendable () -> Bool
   ) async throws {
+    // Otherwise it would make a file.
+    guard isPermitted() else { throw SpaceCopyError.stopped }
     let database = try await Database.open(
       path: path,
       configuration: DatabaseConfiguration(access: since == nil ? .readWriteCreate : .readWrite))

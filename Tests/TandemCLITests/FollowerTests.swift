@@ -1,3 +1,4 @@
+import Synchronization
 import Tandem
 import TandemServer
 import TestFolder
@@ -75,6 +76,44 @@ struct FollowerTests {
     #expect(try spaces.incompleteNames() == ["notes"])
   }
 
+  @Test("A leader of an earlier version is not asked for members, and the log says so once")
+  func earlierLeader() async throws {
+    let page = try await page()
+    let rows = page.drop { $0 != UInt8(ascii: "\n") }
+    let fetched = Mutex<[String]>([])
+    let round = Atomic(0)
+    let (rounds, goOn) = AsyncStream<Void>.makeStream()
+    try await withServer { request, connection in
+      guard request.path.hasPrefix("/v1/spaces/notes/copy") else {
+        if fetched.withLock({ $0.contains { $0.contains("members=") } }) { goOn.yield() }
+        // From the third list on, it is one of this version.
+        let number = round.add(1, ordering: .relaxed).newValue
+        let text = number < 3 ? "\(number)" : SpaceCopyList.text(mark: "\(number)", members: "x")
+        return connection.respond(
+          200, [:], SpaceCopyList(tag: "\(number)", spaces: ["notes": text], former: [:]).bytes)
+      }
+      fetched.withLock { $0.append(request.path) }
+      // Nothing follows the copy.
+      let known = request.path.contains("since=") ? Array(page.dropLast(rows.count)) : page
+      guard request.path.contains("members=") else { return connection.respond(200, [:], known) }
+      let ann = SpaceMember(account: "ann", role: .owner)
+      return connection.respond(
+        200, [:], (try? SpaceCopyHeader.adding([ann], toLast: known)) ?? [])
+    } test: { leader in
+      try await follow(leader) { events in
+        let warning = try await event("does not give the members", &events)
+        #expect(warning.level == .warning)
+        for await _ in rounds { break }
+      }
+    }
+    let paths = fetched.withLock { $0 }
+    #expect(paths.first?.contains("members=") == false)
+    #expect(paths.first { $0.contains("members=") }?.contains("members=none") == true)
+    let copy = try await SQLiteSpaceStore.read(path: spaces.file(of: "notes")) { try $0.copy() }
+    #expect(copy?.members?.map(\.account) == ["ann"])
+    #expect(try spaces.memberFile.members(of: "notes") == [])
+  }
+
   @Test("What a promotion does to the copies is no fault of them")
   func promotion() async throws {
     let list = SpaceCopyList(tag: "1", spaces: ["notes": "1"], former: [:]).bytes
@@ -119,7 +158,40 @@ struct FollowerTests {
     #expect(spaces.former("notes") == .deleted)
   }
 
+  @Test("A note that a space was deleted does not outlast the return of the space to the leader")
+  func returned() async throws {
+    let file = spaces.file(of: "notes")
+    try await makeCopy(at: file)
+    try spaces.note(.deleted, of: "notes")
+    let found = try await SQLiteSpaceStore.read(path: file) { try $0.copy() }
+    let copy = try #require(found)
+    // Nothing follows the copy.
+    let page = Array(#"["copy","\#(copy.position)",\#(copy.horizon),null]"#.utf8)
+    let list = SpaceCopyList(tag: "1", spaces: ["notes": "1", "other": "1"], former: [:]).bytes
+    try await withServer { request, connection in
+      // The copies of a round end only when all have.
+      if request.path.hasPrefix("/v1/spaces/other/copy") { return true }
+      let isPage = request.path.hasPrefix("/v1/spaces/notes/copy")
+      return connection.respond(200, [:], isPage ? page : list)
+    } test: { leader in
+      try await follow(leader) { _ in
+        while spaces.former("notes") == .deleted { await Task.yield() }
+      }
+    }
+    // With a copy, it has no effect.
+    #expect(spaces.former("notes") == .incomplete)
+    #expect(try spaces.incompleteNames() == ["other"])
+  }
+
   private func makeCopy(at file: String) async throws {
+    let page = try await page()
+    try await SQLiteSpaceStore.receiveCopy(
+      path: file, since: nil, after: nil, SpaceCopyHeader(ofPage: page),
+      forEachPage: { body in try body(page) }, isPermitted: { true })
+  }
+
+  /// The only page of a space.
+  private func page() async throws -> [UInt8] {
     let store = try await SQLiteSpaceStore.open(path: folder.path(of: "leader"), creates: true)
     _ = try await store.declare([
       SpaceTable(name: "note", columns: ["title"], keyColumns: ["id"], granularity: .field)
@@ -127,8 +199,6 @@ struct FollowerTests {
     let answer = try await store.copyPage(since: nil, cursor: nil)
     await store.close()
     guard case .page(let page) = answer else { throw SpaceCopyError.lost }
-    try await SQLiteSpaceStore.receiveCopy(
-      path: file, since: nil, after: nil, SpaceCopyHeader(ofPage: page),
-      forEachPage: { body in try body(page) }, isPermitted: { true })
+    return page
   }
 }

@@ -61,6 +61,91 @@ struct SchemaUpgradeTests {
     #expect(try await message() == "(from: 2, to: 3)")
   }
 
+  @Test("A server with another role than the owner may use what an upgrade made")
+  func rights() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    let role = "server; \(address.split(separator: "=").last ?? "")"
+    try cluster.run(Self.format2, at: address)
+    try cluster.run(
+      """
+      CREATE ROLE "\(role)" LOGIN;
+      GRANT USAGE ON SCHEMA tandem TO "\(role)";
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tandem TO "\(role)"
+      """, at: address)
+    #expect(try await PostgreSQLDatabase.upgrade(address: address) == (2, 3))
+    let server = address.replacing("user=tandem", with: "user='\(role)'")
+    let database = try await PostgreSQLDatabase.open(address: server, creates: false)
+    _ = try await PostgreSQLSpaceStore.open(database, name: "notes", creates: true)
+    let members = PostgreSQLMembers(database)
+    _ = try await members.change(SpaceMemberChange(account: "ann", role: .owner), in: "notes")
+    #expect(try await members.members(of: "notes").map(\.account) == ["ann"])
+    await database.close()
+    try cluster.run("REVOKE ALL ON tandem.member FROM \"\(role)\"", at: address)
+    let error = await #expect(throws: PostgreSQLError.self) {
+      try await PostgreSQLDatabase.open(address: server, creates: false)
+    }
+    #expect(error?.code == .schema)
+    #expect(error?.message.contains("let its owner grant") == true)
+  }
+
+  @Test("An upgrade whose connection breaks does not say that nothing has changed")
+  func cut() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    let proxy = try TestProxy(to: cluster.socket)
+    defer { proxy.close() }
+    let name = String(address.split(separator: "=").last ?? "")
+    let broken = cluster.address(of: name, through: proxy.folder)
+    var unknownCount = 0
+    // More than the messages of an upgrade, the last one of which has the transaction.
+    for message in 1...10 {
+      for cut in TestProxy.Cut.allCases {
+        try cluster.run(
+          "SET client_min_messages = error; DROP SCHEMA IF EXISTS tandem CASCADE; " + Self.format2,
+          at: address)
+        proxy.cut(cut, atMessage: message)
+        while true {
+          do {
+            let (_, format) = try await PostgreSQLDatabase.upgrade(address: broken)
+            #expect(format == 3)
+            break
+          } catch let error as PostgreSQLError {
+            #expect(!error.message.contains("as it was"), "\(cut) \(message)")
+            if error.message.contains("is unknown") { unknownCount += 1 }
+          }
+        }
+      }
+    }
+    #expect(unknownCount >= 2)
+  }
+
+  @Test("An upgrade that waits for another one finds what that has done")
+  func simultaneous() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    try cluster.run(Self.format2, at: address)
+    // Connections of another name are not taken for those of servers.
+    let other = try PostgreSQLConnection(address: address + " application_name=other")
+    try other.exchange(
+      other.begin("READ COMMITTED READ WRITE") + [PostgreSQLQuery(PostgreSQLSchema.lock)])
+    async let upgrade = PostgreSQLDatabase.upgrade(address: address)
+    let waiting = PostgreSQLQuery(
+      """
+      SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      """)
+    while try other.exchange([waiting])[0] == [[.integer(0)]] { await Task.yield() }
+    for statement in [
+      "ALTER TABLE tandem.meta ADD COLUMN members bigint NOT NULL DEFAULT 0",
+      "CREATE TABLE tandem.member (account text)", "UPDATE tandem.meta SET format = 3", "COMMIT",
+    ] {
+      try other.exchange([PostgreSQLQuery(statement)])
+    }
+    let formats = try await upgrade
+    #expect(formats.from == 3 && formats.to == 3)
+  }
+
   private func columns(_ database: PostgreSQLDatabase) async throws -> [String] {
     try await texts(
       """

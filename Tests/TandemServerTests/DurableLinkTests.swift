@@ -1,4 +1,6 @@
+import Foundation
 import TandemSpace
+import TandemSync
 import TestFolder
 import Testing
 
@@ -46,4 +48,50 @@ struct DurableLinkTests {
     }
     #expect(folder.names().sorted() == ["a.former", "promoted"])
   }
+
+  @Test("no space is made in the empty file that an interrupted copy has left")
+  func incompleteCopy() async throws {
+    try folder.execute("notes.space", "CREATE TABLE t (a)", "DROP TABLE t")
+    let spaces = try SpaceDirectory(path: folder.path)
+    try spaces.noteIncomplete(["notes"])
+    #expect(spaces.contains("notes"))
+    let refusal = await #expect(throws: SyncRequestError.self) {
+      try await spaces.with("notes", creates: true) { try await $0.state().head }
+    }
+    #expect(refusal?.code == .unknownSpace)
+    #expect(refusal?.message.contains("not copied completely") == true)
+    await spaces.close()
+  }
+
+  @Test("a copy that is not permitted any more makes no file")
+  func lateCopy() async throws {
+    let store = try await SQLiteSpaceStore.open(path: folder.path(of: "leader"), creates: true)
+    let answer = try await store.copyPage(since: nil, cursor: nil)
+    await store.close()
+    guard case .page(let page) = answer else { throw SpaceCopyError.lost }
+    await #expect(throws: SpaceCopyError.stopped) {
+      try await SQLiteSpaceStore.receiveCopy(
+        path: folder.path(of: "notes.space"), since: nil, after: nil,
+        SpaceCopyHeader(ofPage: page), forEachPage: { body in try body(page) },
+        isPermitted: { false })
+    }
+    #expect(!folder.names().contains("notes.space"))
+  }
+
+  #if os(Linux)
+    @Test("a directory whose names cannot be read to their end has no names")
+    func unreadable() async throws {
+      let life = Pipe()
+      let program = try TestProgram(["cat"], input: .pipe(life))
+      let directory = open(
+        "/proc/\(program.processIdentifier)/net", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      defer { close(directory) }
+      try #require(directory >= 0)
+      let spaces = try SpaceDirectory(reading: "/proc/self/fd/\(directory)")
+      // Opening succeeds from now on, and reading does not.
+      try life.fileHandleForWriting.close()
+      #expect(await program.end() == 0)
+      #expect(throws: ServerError.self) { try spaces.names() }
+    }
+  #endif
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import TandemSQLite
 import TandemSpace
@@ -286,6 +287,94 @@ import Testing
     #expect(try copy.members(of: "notes") == other.members(of: "notes"))
     try DatabaseConnection(path: "\(path)/members.sqlite").execute("PRAGMA user_version = 2")
     #expect(throws: ServerError.self) { try MemberFile(in: path).members(of: "notes") }
+  }
+
+  @Test(
+    "The list for a server that follows changes with the members, whichever program changes them")
+  func copies() async throws {
+    let test = try await makeService()
+    let path = test.folder.path(of: "spaces")
+    let directory = test.spaces
+    func tags() throws -> [String: String] {
+      try directory.copies().spaces.mapValues { String($0.split(separator: ";").last ?? "") }
+    }
+    func tag(_ members: [(String, SpaceRole)]) -> String {
+      SpaceMember.tag(of: members.map { SpaceMember(account: $0.0, role: $0.1) })
+    }
+    let others = tag([("eve", .owner)])
+    #expect(
+      try tags() == [
+        "notes": tag([("ann", .owner), ("bob", .writer), ("cat", .reader)]), "others": others,
+      ])
+    try test.add("bob", .reader, to: "notes")
+    #expect(
+      try tags() == [
+        "notes": tag([("ann", .owner), ("bob", .reader), ("cat", .reader)]), "others": others,
+      ])
+    _ = try MemberFile(in: path).change(SpaceMemberChange(account: "cat", role: nil), in: "notes")
+    let left = tag([("ann", .owner), ("bob", .reader)])
+    #expect(try tags() == ["notes": left, "others": others])
+    #expect(try await directory.rename("notes", to: "later"))
+    try await directory.delete("others")
+    #expect(try tags() == ["later": left])
+    try await test.makeSpace("others2")
+    #expect(try tags() == ["later": left, "others2": tag([])])
+  }
+
+  @Test("A request for the list of copies that waits is answered when a member is removed")
+  func heldList() async throws {
+    let test = try TestService(tokens: Self.tokens + [.of("follower", "sam", .follow, ["*"])])
+    try await test.makeSpace("notes")
+    try test.add("ann", .owner, to: "notes")
+    func list(_ tag: String?) async throws -> SpaceCopyList {
+      let target = "/v1/copies" + (tag.map { "?tag=\($0)" } ?? "")
+      return try SpaceCopyList(await test.answer("GET", target, secret: "follower").bytes)
+    }
+    // Until the times of the files stand for their state, the list changes at each moment.
+    let file = test.spaces.file(of: "notes")
+    for suffix in ["", "-wal"] where access(file + suffix, F_OK) == 0 {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file + suffix
+      )
+    }
+    let before = try await list(nil)
+    let same = try await list(nil)
+    #expect(before == same)
+    async let held = list(before.tag)
+    try test.remove("ann", from: "notes")
+    let after = try await held
+    #expect(after.tag != before.tag)
+    #expect(after.spaces["notes"]?.hasSuffix(";\(SpaceMember.tag(of: []))") == true)
+  }
+
+  @Test("Members are given to servers that follow, once, and to no other token")
+  func givenMembers() async throws {
+    let test = try TestService(tokens: Self.tokens + [.of("follower", "sam", .follow, ["*"])])
+    try await test.makeSpace("notes")
+    try test.add("ann", .owner, to: "notes")
+    try test.add("bob", .reader, to: "notes")
+    let path = "/v1/spaces/notes/copy"
+    for secret in ["ann", "bob", "eve", "ops", "inspector", "creator"] {
+      for query in ["?members=none", ""] {
+        let answer = await test.answer("GET", path + query, secret: secret)
+        #expect(answer.status == 403)
+        #expect(!answer.text.contains("bob"), "\(answer.text)")
+      }
+      #expect(await test.answer("GET", "/v1/copies", secret: secret).status == 403)
+    }
+    #expect(await test.answer("GET", "\(path)?members=none").status == 401)
+    #expect(await test.answer("GET", "/v1/spaces/notes/members", secret: "follower").status == 404)
+    func members(_ query: String) async throws -> [SpaceMember]? {
+      let answer = await test.answer("GET", path + query, secret: "follower")
+      return try SpaceCopyHeader(ofPage: answer.bytes).members
+    }
+    let all = try test.spaces.memberFile.members(of: "notes")
+    #expect(all.map(\.account) == ["ann", "bob"])
+    #expect(try await members("?members=none") == all)
+    #expect(try await members("?members=\(SpaceMember.tag(of: all))") == nil)
+    #expect(try await members("") == nil)
+    try test.remove("bob", from: "notes")
+    #expect(try await members("?members=\(SpaceMember.tag(of: all))") == Array(all.prefix(1)))
   }
 
   @Test("If the members cannot be read, requests fail, and no right is given")

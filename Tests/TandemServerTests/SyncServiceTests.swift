@@ -230,7 +230,8 @@ import Testing
     #expect(state.head == head)
     #expect(FileManager.default.fileExists(atPath: "\(file)-wal"))
     #expect(try test.spaces.marks()["notes"] == mark)
-    #expect(try test.spaces.copies().spaces["notes"] == mark)
+    let text = SpaceCopyList.text(mark: mark, members: SpaceMember.tag(of: []))
+    #expect(try test.spaces.copies().spaces["notes"] == text)
     var replica = TestReplica(seed: 1)
     let commit = replica.commit(head, [insertion(1)])
     _ = try await test.spaces.with("notes") { try await $0.commit(commit) }

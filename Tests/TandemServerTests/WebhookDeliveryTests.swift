@@ -347,9 +347,47 @@ import Testing
     }
     let event = try #require(place.log.first { $0.message.contains("was deleted") })
     #expect(event.level == .warning && event.space == "notes")
-    #expect(event.message.contains("after revision \(revision) were not delivered"))
+    #expect(
+      event.message.contains("after revision \(revision), if there were any, were not delivered"))
     #expect(try await place.store.positions() == [:])
     #expect(try await place.store.letterCount() == 0)
+    await place.close()
+  }
+
+  @Test(
+    "Of a deleted space whose commits were all delivered, none is said to be missing",
+    arguments: Store.allCases)
+  func deletedAfterDelivery(store: Store) async throws {
+    let place = try await Place(store)
+    try await place.store.begin(at: [:])
+    try await place.make("notes")
+    let revision = try await place.commit([1])
+    try await settle(place.delivery(to: Receiver()), place)
+    try await place.spaces.delete("notes")
+    // The server that delivers has started since.
+    try await running(place.delivery(to: Receiver())) {
+      while place.log.isEmpty { await Task.yield() }
+    }
+    #expect(place.log.map(\.level) == [.warning])
+    #expect(place.log[0].message.contains("after revision \(revision), if there were any,"))
+    await place.close()
+  }
+
+  @Test("A space that was deleted in the turn of another server is not named again")
+  func deletedBeforeTurn() async throws {
+    let place = try await Place(.postgreSQL)
+    try await place.store.begin(at: [:])
+    let (spaces, log) = (CountedSpaces(place.spaces), EventLog())
+    var limits = Webhook.Limits()
+    limits.pause = .milliseconds(1)
+    let delivery = WebhookDelivery(
+      Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits,
+      log: { log.add($0) }, sending: { _ in 200 })
+    delivery.noteCommit(in: "notes")
+    try await running(delivery) {
+      while spaces.lookCount < 10 { await Task.yield() }
+    }
+    #expect(log.all.isEmpty)
     await place.close()
   }
 

@@ -157,6 +157,17 @@ private final class FollowedSpace {
     }
   }
 
+  /// Writes what followed the copy, or the whole space, with these members.
+  func receive(
+    _ members: [SpaceMember]?, since: SpaceCopyPosition?, after former: SpaceRevision? = nil
+  ) throws {
+    var pages = try pages(since: since)
+    if let members {
+      pages[pages.count - 1] = try SpaceCopyHeader.adding(members, toLast: pages[pages.count - 1])
+    }
+    try receive(pages, since: since, after: former)
+  }
+
   /// Brings the copy in step.
   func bring(between: () throws -> Void = {}) throws {
     let since = try copy?.position
@@ -346,6 +357,67 @@ struct SpaceCopyTests {
     }
     try space.bring()
     #expect(try space.promotedRows() == space.rows())
+  }
+
+  @Test("A copy takes its members along until it is promoted, and those of another history never")
+  func members() throws {
+    let space = try FollowedSpace(seed: 10)
+    for _ in 0..<10 { try space.commit() }
+    try space.bring()
+    #expect(try space.copy?.members == nil)
+    func list(_ count: Int) -> [SpaceMember] {
+      (0..<count).map {
+        SpaceMember(account: "a\(10_000 + $0)", role: $0 % 2 == 0 ? .owner : .reader)
+      }
+    }
+    for members in [list(2), [], list(SpaceMember.maxCount), list(3)] {
+      let position = try #require(try space.copy?.position)
+      try space.receive(members, since: position)
+      #expect(try space.copy?.members == members)
+      // Without news, they stay.
+      try space.commit()
+      try space.bring()
+      #expect(try space.copy?.members == members)
+    }
+    // A whole copy of the same history keeps them, and one of any other takes only those that come with it.
+    let head = try #require(try space.copy?.position.head)
+    try space.receive(nil, since: nil, after: head)
+    #expect(try space.copy?.members == list(3))
+    try space.receive(list(1), since: nil)
+    #expect(try space.copy?.members == list(1))
+    try space.receive(nil, since: nil)
+    #expect(try space.copy?.members == nil)
+    try space.receive(list(4), since: nil)
+    try space.file.transaction {
+      #expect(try SpaceTables(space.file).takeMembers() == list(4))
+      try SpaceTables(space.file).promoteCopy()
+    }
+    #expect(try SpaceMember.taken(along: space.file) == nil)
+  }
+
+  @Test("Only the last page has members, and lists that no space has are refused")
+  func foreignMembers() throws {
+    let space = try FollowedSpace(seed: 11)
+    for _ in 0..<20 { try space.commit() }
+    space.pageSize = 5
+    let pages = try space.pages(since: nil)
+    let ann = SpaceMember(account: "ann", role: .owner)
+    let first = try SpaceCopyHeader.adding([ann], toLast: pages[0])
+    #expect(pages.count > 1 && first == pages[0])
+    let page = try SpaceCopyHeader.adding([ann], toLast: pages[pages.count - 1])
+    #expect(try SpaceCopyHeader(ofPage: page).members == [ann])
+    #expect(page.filter { $0 == 10 } == pages[pages.count - 1].filter { $0 == 10 })
+    let text = String(decoding: page, as: UTF8.self)
+    let many = (0...SpaceMember.maxCount).map { "\"reader a\($0)\"" }.joined(separator: ",")
+    for other in [
+      #""members","king ann""#, #""members","owner""#, #""members","owner ann","reader ann""#,
+      #""members","owner ann",1"#, #""others","owner ann""#, #""members",\#(many)"#,
+    ] {
+      let bytes = Array(text.replacing(#""members","owner ann""#, with: other).utf8)
+      #expect(throws: SpaceCopyError.self, "\(other.prefix(40))") {
+        try SpaceCopyHeader(ofPage: bytes)
+      }
+    }
   }
 
   @Test("A page with other bytes is refused as a whole, or is one of a space; nothing traps")

@@ -202,7 +202,7 @@ struct HTTPSyncTransportTests {
 
   // MARK: Health
 
-  @Test("Only a server of which nobody is left, or which follows another one, is stopped")
+  @Test("Only a server whose machine refuses connections, or which follows another one, is stopped")
   func standings() async throws {
     let answers: [(Int, String, FollowedServer.Standing?)] = [
       (200, #"{"status":"ok"}"#, .serving), (502, "<html>Bad Gateway</html>", .stopped),
@@ -225,6 +225,10 @@ struct HTTPSyncTransportTests {
     defer { withExtendedLifetime(reserved) {} }
     let nobody = try FollowedServer("http://127.0.0.1:\(reserved.number)", token: nil)
     #expect(await nobody.standing() == .stopped)
+    // No network leads to a multicast address by TCP, and the name is longer than one may be.
+    for host in ["224.0.0.1", String(repeating: "x", count: 64) + ".invalid"] {
+      #expect(try await FollowedServer("http://\(host):1", token: nil).standing().isUnknown)
+    }
     // They accept the connection, and end it, or say nothing.
     for staysOpen in [false, true] {
       try await withServer { _, _ in

@@ -269,6 +269,153 @@ struct FollowCommandTests: ShellSuite {
     #expect(again.output == "copies: the spaces were promoted before\n")
   }
 
+  /// Functions of the shell: members as the commands list them, and as a copy has them.
+  private static let memberLines = """
+    listed() { $tandem member $2 list --data $1; }
+    copied() { sqlite3 -separator ' ' copies/$1.space 'SELECT account, role FROM tandem_member ORDER BY 1' 2>&1; }
+    samemembers() {
+      until [ -s copies/$1.space ] && [ "$(copied $1)" = "$(listed spaces $1)" ]; do sleep 0.05; done
+    }
+    """
+
+  @Test("A promoted server has the members that the leader had, whatever became of their spaces")
+  func members() async throws {
+    let tokens = folder.path(of: "tokens")
+    var secrets: [String: String] = [:]
+    for account in ["ann", "bob", "cat", "dan", "eve"] {
+      let made = try await Tool.run([
+        "token", "create", "--tokens", tokens, "--account", account, "--members",
+      ])
+      secrets[account] = String(try #require(made.output.split(separator: "\n").last))
+    }
+    func status(_ path: String, _ account: String) async throws -> Int {
+      try await answer("\(follower.url)/v1/spaces/\(path)", secret: secrets[account]).status
+    }
+    try await leader.start()
+    try await follower.start()
+    try await run(
+      """
+      \(Self.memberLines)
+      for s in notes old gone one two; do
+        new $s $leader $s && sqlite3 $s.db "INSERT INTO note VALUES ('1', '$s')" && $tandem sync $s.db -q || exit 9
+      done
+      add() { $tandem member $1 add $2 --role $3 --data spaces 2>/dev/null || exit 9; }
+      add notes ann owner; add notes bob writer; add notes cat reader; add old bob owner; add gone cat owner
+      add one ann owner; add two bob owner
+      for s in notes old gone one two; do instep $s; samemembers $s; done
+      # No space has a commit from here on.
+      $tandem member notes remove bob --data spaces && add notes cat writer && samemembers notes
+      """)
+    // The server changes members too.
+    let made = try await answer(
+      "\(leader.url)/v1/spaces/notes/members/dan", method: "PUT", secret: secrets["ann"],
+      body: #"{"role":"reader"}"#)
+    #expect(made.status == 200)
+    try await run("\(Self.memberLines)\nsamemembers notes")
+    let removed = try await answer(
+      "\(leader.url)/v1/spaces/notes/members/cat", method: "DELETE", secret: secrets["ann"])
+    #expect(removed.status == 200)
+    // The copies are not looked at for members, and cannot be given others.
+    let copy = "\(Self.memberLines)\nsamemembers notes\n"
+    for action in ["add eve --role owner", "remove dan", "list"] {
+      let refused = try await run("\(copy)$tandem member notes \(action) --data copies", status: 1)
+      #expect(
+        refused.error.contains(
+          "the members of notes are copies of those of \(leader.url): change them there"),
+        "\(refused.error)")
+    }
+    try await run("[ ! -e copies/members.sqlite ]")
+    // A follower that is away, and names that go from one space to another.
+    await follower.kill()
+    await leader.kill()
+    try await run(
+      """
+      \(Self.memberLines)
+      $tandem member notes add eve --role reader --data spaces && $tandem member notes remove dan --data spaces || exit 9
+      rename() { $tandem space rename $2 --space $1 --confirm $1 --data spaces || exit 9; }
+      rename old new; rename one spare; rename two one; rename spare two
+      $tandem space delete --space gone --confirm gone --data spaces
+      """)
+    try await leader.start()
+    try await follower.start()
+    try await run(
+      "\(Self.memberLines)\nfor s in notes new one two; do instep $s; samemembers $s; done")
+    for _ in 0..<2 { _ = try await follower.log("no more") }
+    await leader.kill()
+    let promoted = try await run(
+      """
+      \(Self.memberLines)
+      $tandem promote --data copies -q || exit 9
+      for s in notes new one two; do
+        [ "$(listed copies $s)" = "$(listed spaces $s)" ] || exit 10
+        [ "$(copied $s)" != "$(listed copies $s)" ] || exit 11
+      done
+      sqlite3 -separator ' ' copies/members.sqlite 'SELECT DISTINCT space FROM member ORDER BY 1'
+      stat -c %a copies/members.sqlite
+      for s in notes new one two; do listed copies $s; done
+      """)
+    #expect(
+      promoted.output
+        == "new\nnotes\none\ntwo\n600\nann owner\neve reader\nbob owner\nbob owner\nann owner\n")
+    for (account, spaces) in [
+      ("ann", ["notes", "two"]), ("bob", ["new", "one"]), ("cat", []), ("dan", []),
+      ("eve", ["notes"]),
+    ] {
+      for space in ["notes", "new", "one", "two", "old", "gone"] {
+        let (state, changes) = (
+          try await status(space, account), try await status("\(space)/changes", account)
+        )
+        let is404 = state == 404 && changes == 404
+        #expect(is404 != spaces.contains(space), "\(account) \(space): \(state) \(changes)")
+      }
+    }
+    let owner = try await answer(
+      "\(follower.url)/v1/spaces/notes/members", secret: secrets["ann"])
+    #expect(owner.text.contains("eve") && !owner.text.contains("dan"), "\(owner.text)")
+    // The copy of the space that the leader had deleted has its members, as an export has.
+    try await run(
+      """
+      \(Self.memberLines)
+      $tandem space import $(ls copies/gone.kept-*) --space back --data copies &&
+      [ "$(listed copies back)" = 'cat owner' ] || exit 9
+      $tandem member notes remove eve --data copies && $tandem backup --data copies out -q
+      """)
+  }
+
+  @Test("Spaces that are not promoted get no members, and another run completes it")
+  func unpromotedMembers() async throws {
+    try await leader.start()
+    try await follower.start()
+    try await run(
+      """
+      \(Self.memberLines)
+      for s in one two; do
+        new $s $leader $s && sqlite3 $s.db "INSERT INTO note VALUES ('1', 'first')" && $tandem sync $s.db -q || exit 9
+        $tandem member $s add ann --role owner --data spaces || exit 9; instep $s; samemembers $s
+      done
+      """)
+    await leader.kill()
+    await follower.kill()
+    // What an operator copied by hand before the leader gave members.
+    let promoted = try await run(
+      """
+      sqlite3 spaces/members.sqlite ".backup copies/members.sqlite"
+      sqlite3 copies/members.sqlite "INSERT INTO member VALUES ('eve', 'one', 'owner'), ('eve', 'two', 'owner')"
+      sqlite3 copies/two.space "UPDATE record SET fields = replace(fields, 'first', 'other')"
+      $tandem promote --data copies
+      """, status: 1)
+    #expect(promoted.error.contains("two is not promoted"))
+    let refused = try await run("$tandem member two add bob --role reader --data copies", status: 1)
+    #expect(refused.error.contains("those of another server"), "\(refused.error)")
+    try await run(
+      """
+      \(Self.memberLines)
+      [ "$(listed copies one)" = 'ann owner' ] && [ "$(copied two)" = 'ann owner' ] || exit 9
+      sqlite3 copies/two.space "UPDATE record SET fields = replace(fields, 'other', 'first')"
+      $tandem promote --data copies -q && [ "$(listed copies two)" = 'ann owner' ]
+      """)
+  }
+
   @Test("A space that was never copied completely is not served, and nobody makes an empty one")
   func incompleteCopies() async throws {
     try await leader.start()
@@ -405,6 +552,9 @@ struct FollowCommandTests: ShellSuite {
       "backup --data copies out", "space --data copies --space notes",
       "log --data copies --space notes", "forget --data copies --space notes --older-than 0d",
       "space export notes.space --data copies --space notes",
+      "space rename other --data copies --space notes --confirm notes",
+      "space delete --data copies --space notes --confirm notes",
+      "space import early.space --data copies --space other",
     ] {
       let result = try await run("$tandem \(command)", status: 1)
       #expect(result.error.contains("copies of those of \(leader.url)"), "\(result.error)")

@@ -76,6 +76,30 @@ struct StoreCopyTests: ShellSuite {
     #expect(await server.end() == 0)
   }
 
+  @Test("Other users cannot read what commands write into a directory of spaces")
+  func privateFiles() async throws {
+    let address = try await makeStore()
+    try await shell(
+      """
+      umask 0
+      mkdir spaces restored imported copied
+      sqlite3 a.db "CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)" &&
+      $tandem attach a.db --space spaces/notes.space --table note -q && $tandem sync a.db -q &&
+      $tandem member notes add ada --role owner --data spaces &&
+      $tandem backup --data spaces out -q && $tandem restore --data restored out -q &&
+      $tandem space export notes.space --space notes --data spaces &&
+      $tandem space import notes.space --space notes --data imported &&
+      $tandem store copy spaces '\(address)' && $tandem store copy '\(address)' copied
+      """)
+    let listed = try await shell(
+      "ls restored imported copied; find restored imported copied -type f -perm /077")
+    for name in ["notes.space", "members.sqlite"] {
+      let count = listed.output.split(separator: "\n").filter { $0 == name }.count
+      #expect(count == 3, "\(listed.output)")
+    }
+    #expect(!listed.output.contains("/"), "\(listed.output)")
+  }
+
   /// Makes a space with many records in a file.
   private func makeLargeSpace(_ name: String, recordCount: Int) async throws {
     try FileManager.default.createDirectory(

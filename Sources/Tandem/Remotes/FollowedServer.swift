@@ -48,7 +48,7 @@ package struct FollowedServer: Sendable {
     HTTPSyncTransport(url: url + path, token: token, client: client)
   }
 
-  /// The spaces, each with a text that changes with its commits.
+  /// The spaces, each with a text that changes with its commits and its members.
   ///
   /// - Parameter tag: The tag of the list that is known: the server answers when there is another one, or after some
   ///   seconds. `nil` for an answer at once.
@@ -59,10 +59,14 @@ package struct FollowedServer: Sendable {
   }
 
   /// A page of the rows that a space has got since a position, or of all.
+  ///
+  /// - Parameter members: The tag of the members that are known: the last page has the members if they have another one. `nil`
+  ///   for no members.
   package func page(
-    of space: String, since: SpaceCopyPosition?, cursor: String?
+    of space: String, since: SpaceCopyPosition?, cursor: String?, members: String?
   ) async throws -> SpaceCopyAnswer {
-    try await transport("/v1/spaces/\(space)").copyPage(since: since, cursor: cursor)
+    try await transport("/v1/spaces/\(space)").copyPage(
+      since: since, cursor: cursor, members: members)
   }
 
   /// Whether a server takes commits.

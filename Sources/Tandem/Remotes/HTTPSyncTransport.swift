@@ -79,9 +79,12 @@ struct HTTPSyncTransport: SyncRemote {
 
 extension HTTPSyncTransport {
   /// A page of a copy of the space.
-  func copyPage(since: SpaceCopyPosition?, cursor: String?) async throws -> SpaceCopyAnswer {
+  func copyPage(
+    since: SpaceCopyPosition?, cursor: String?, members: String?
+  ) async throws -> SpaceCopyAnswer {
     let response = try await response(
-      .get, "/copy", [("since", since?.description), ("cursor", cursor)])
+      .get, "/copy",
+      [("since", since?.description), ("cursor", cursor), ("members", members)])
     if response.head.status == 200 { return .page(response.body) }
     guard case .gone(let gone) = try outcome(response) else { throw foreign(response.head) }
     return .gone(gone)
@@ -100,8 +103,9 @@ extension HTTPSyncTransport {
 
   /// Whether a server of spaces takes commits, if the URL is that of its health.
   ///
-  /// Only an address at which nobody listens is one of a server that has ended. Any other failure leaves open whether it
-  /// runs: a handshake that fails, and a connection without an answer, come from somebody who listens.
+  /// Only an address whose machine answers that nobody listens is one of a server that has ended. Any other failure leaves
+  /// open whether it runs: a handshake that fails, and a connection without an answer, come from somebody who listens. An
+  /// address that cannot be reached, or a name that is not known, may be the fault of this machine's network.
   func standing() async -> FollowedServer.Standing {
     do {
       var request = try request(.get, "")
@@ -114,7 +118,7 @@ extension HTTPSyncTransport {
       let isStopped =
         response.head.status == Self.badGateway || text.hasPrefix(#"{"status":"following""#)
       return isStopped ? .stopped : .unknown("\(foreign(response.head))")
-    } catch let error as TransportError where error.isOfMissingServer {
+    } catch let error as TransportError where error.isRefused {
       return .stopped
     } catch {
       return .unknown("\(error)")
@@ -122,13 +126,6 @@ extension HTTPSyncTransport {
   }
 
   private static let badGateway = 502
-}
-
-extension TransportError {
-  /// True if nobody listens at the address.
-  fileprivate var isOfMissingServer: Bool {
-    !isOfProxy && (code == .cannotConnect || code == .unresolvedHost)
-  }
 }
 
 // MARK: - Requests and answers

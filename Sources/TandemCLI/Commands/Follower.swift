@@ -3,8 +3,9 @@ import TandemServer
 
 /// Keeps copies of the spaces of a leader in a directory, for `tandem serve --follow`.
 ///
-/// The leader lists its spaces with a text for each that changes with its commits. Of each space whose text has changed,
-/// the rows that were written since are fetched and written in one transaction.
+/// The leader lists its spaces with a text for each that changes with its commits and its members. Of each space whose
+/// text has changed, the rows that were written since are fetched, and the members if they have changed. They are written
+/// in one transaction.
 struct Follower: Sendable {
   let server: FollowedServer
   let spaces: SpaceDirectory
@@ -29,6 +30,9 @@ struct Follower: Sendable {
   /// be wrong.
   private static let maxKnownTime = Duration.seconds(600)
 
+  /// The tag that no members have.
+  private static let noMembers = "none"
+
   /// What the last rounds have shown.
   private struct State {
     /// The text of each space that is in step, and until when that is believed.
@@ -39,6 +43,8 @@ struct Follower: Sendable {
     /// The reason why the leader could not be asked.
     var contactFault: String?
     var wasComplete = false
+    /// True if the leader gave no members.
+    var lacksMembers = false
   }
 
   /// Follows until the task is cancelled, or the directory is promoted.
@@ -101,7 +107,7 @@ struct Follower: Sendable {
           count += 1
           group.addTask {
             do {
-              try await self.copy(name)
+              try await self.copy(name, withMembers: list.hasMembers(of: name))
               return (name, nil)
             } catch {
               return (name, error)
@@ -132,6 +138,19 @@ struct Follower: Sendable {
         ))
     }
     state.wasComplete = state.faults.isEmpty
+    noteMembers(list, &state)
+  }
+
+  private func noteMembers(_ list: SpaceCopyList, _ state: inout State) {
+    let lacksMembers = !list.spaces.keys.allSatisfy(list.hasMembers)
+    if lacksMembers, !state.lacksMembers {
+      log(
+        ServerEvent(
+          .warning,
+          "the leader \(server.url) is of an earlier version, and does not give the members of its spaces: update it, or "
+            + "copy its file members.sqlite here"))
+    }
+    state.lacksMembers = lacksMembers
   }
 
   private func note(
@@ -236,7 +255,7 @@ struct Follower: Sendable {
 
 extension Follower {
   /// Brings the copy of a space in step.
-  private func copy(_ name: String) async throws {
+  private func copy(_ name: String, withMembers: Bool) async throws {
     guard SpaceName.isValid(name) else {
       throw SpaceCopyError.foreign("a space has no name that a file could have")
     }
@@ -246,7 +265,9 @@ extension Follower {
     /// A state of the copy that the leader has to have.
     var former: SpaceRevision?
     for _ in 1...Self.maxAttemptCount {
-      switch try await fetch(name, since) {
+      // A whole copy may be of another space, and comes with its members.
+      let members = since == nil ? nil : copy?.members.map(SpaceMember.tag)
+      switch try await fetch(name, since, withMembers ? members ?? Self.noMembers : nil) {
       case .gone(.horizon):
         if let copy, since != nil {
           log(
@@ -259,7 +280,9 @@ extension Follower {
         if let copy, since != nil || former != nil { try await keep(name, copy) }
         (since, former) = (nil, nil)
       case .pages(let pages, let header):
-        if let copy, copy.position == header.position, copy.horizon == header.horizon {
+        if let copy, copy.position == header.position, copy.horizon == header.horizon,
+          header.members == nil
+        {
           if copy.isAbsent { try await Self.write(file) { try $0.noteAbsence(false) } }
           return
         }
@@ -316,17 +339,27 @@ extension Follower {
   }
 
   /// Fetches the rows that were written since a position, or all.
-  private func fetch(_ name: String, _ since: SpaceCopyPosition?) async throws -> Fetched {
+  private func fetch(
+    _ name: String, _ since: SpaceCopyPosition?, _ members: String?
+  ) async throws -> Fetched {
     var pages = try CopyPages(in: path)
     var cursor: String?
     for _ in 0..<SyncLimits.maxPullPageCount {
       guard !following.isPromoted else { throw SpaceCopyError.stopped }
-      switch try await server.page(of: name, since: since, cursor: cursor) {
+      switch try await server.page(
+        of: name, since: since, cursor: cursor, members: members)
+      {
       case .gone(let reason): return .gone(reason)
       case .page(let bytes):
         let header = try SpaceCopyHeader(ofPage: bytes)
         try pages.append(bytes)
-        guard let next = header.next else { return .pages(pages, header) }
+        guard let next = header.next else {
+          // The leader has the space again: a promotion must not take the copy for that of a deleted one.
+          if let former = spaces.former(name), former != .incomplete {
+            try spaces.noteIncomplete([name])
+          }
+          return .pages(pages, header)
+        }
         guard header.isBeyond(cursor) else {
           throw SpaceCopyError.foreign("the place of a page is not after that of the page before")
         }

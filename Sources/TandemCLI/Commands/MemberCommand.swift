@@ -33,7 +33,8 @@ enum MemberCommand: Command {
       account that creates a space (tandem token create --create) owns it. Here, also the last owner can be
       removed.
 
-      Members go with their space into backups and exports, to another name or another store.
+      Members go with their space into backups and exports, to another name or another store, and to a
+      server that follows (tandem serve --follow), where they are not changed before tandem promote.
 
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
@@ -79,6 +80,7 @@ enum MemberCommand: Command {
     switch try SpacePlace.server(arguments) {
     case .files(let data):
       let spaces = try SpacePlace.directory(data, with: words[0])
+      try await checkIsNoCopy(words[0], in: spaces, data)
       try await run(change, in: words[0], of: spaces.memberFile, arguments)
     case .database(let address):
       try await SpacePlace.withDatabase(address) { database in
@@ -87,6 +89,21 @@ enum MemberCommand: Command {
       }
     }
     return ExitStatus.success
+  }
+
+  /// Throws if a space is a copy, whose members are those of the leader.
+  private static func checkIsNoCopy(
+    _ name: String, in spaces: SpaceDirectory, _ data: String
+  ) async throws {
+    let leader = Following.leader(of: data)
+    guard leader != nil || Following.isPromoted(data),
+      try await SQLiteSpaceStore.read(path: spaces.file(of: name), { try $0.copy() }) != nil
+    else { return }
+    throw FileError(
+      path: data, action: "used",
+      reason:
+        "the members of \(name) are copies of those of \(leader ?? "another server"): change them there, or make the "
+        + "space one of this server by tandem promote")
   }
 
   private static func run(

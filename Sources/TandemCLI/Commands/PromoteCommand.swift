@@ -25,7 +25,8 @@ enum PromoteCommand: Command {
     name: "promote",
     summary: "Let a server that follows another one take its place.",
     discussion: """
-      Makes the copies of tandem serve --follow spaces that take commits, with the history of the leader.
+      Makes the copies of tandem serve --follow spaces that take commits, with the history of the leader
+      and the members that they had there.
       The server may be running, and serves them at once; --follow may stay in its configuration, but has no
       effect any more. The leader must not come back: each of two servers would take commits. So this
       command asks it first, and refuses unless nobody listens at its address. A leader whose machine is
@@ -46,6 +47,8 @@ enum PromoteCommand: Command {
     examples: ["tandem promote --data spaces"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    // The file of the members is for the user of the server.
+    umask(0o077)
     let data = try arguments.required(Option.data, "the directory of the server that follows")
     let spaces = try SpaceDirectory(reading: data)
     let leader = Following.leader(of: data)
@@ -130,7 +133,13 @@ enum PromoteCommand: Command {
     let former = spaces.former(name)
     let isAbsent = copy.isAbsent || (former != nil && former != .incomplete)
     guard isAbsent, !isChosen else {
-      try await SQLiteSpaceStore.write(path: file) { try $0.promoteCopy() }
+      let memberFile = spaces.memberFile
+      try await SQLiteSpaceStore.write(path: file) { space in
+        let members = try space.takeMembers()
+        try space.promoteCopy()
+        // While the space is a copy, nobody changes its members. A run after an interruption writes them again.
+        if let members { try memberFile.replace(members, of: name) }
+      }
       return "\(name): promoted at version \(copy.position.head.version)"
     }
     let kept = try await SpaceKeeping(spaces: spaces, path: data).keep(name, copy)

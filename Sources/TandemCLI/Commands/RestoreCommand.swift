@@ -37,6 +37,8 @@ enum RestoreCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    // Other users may not read spaces and members.
+    umask(0o077)
     guard let place = arguments.operands.first, arguments.operands.count == 1 else {
       throw arguments.error("name one backup")
     }

@@ -84,6 +84,7 @@ extension SpaceCommand {
       path: name, action: "imported", reason: "there is a space of this name; choose another one")
     switch try SpacePlace.server(arguments) {
     case .files(let data):
+      try SpacePlace.checkHasNoCopies(data)
       let spaces = try SpaceDirectory(reading: data)
       guard access(spaces.file(of: name), F_OK) != 0 else { throw taken }
       var members: [SpaceMember] = []
@@ -134,6 +135,7 @@ extension SpaceCommand {
   private static func withLock(
     _ data: String, _ name: String, _ body: (SpaceDirectory) async throws -> Void
   ) async throws {
+    try SpacePlace.checkHasNoCopies(data)
     // Of a space that was not copied completely, there is only the name.
     if try SpaceDirectory(reading: data).former(name) != .incomplete {
       _ = try SpacePlace.directory(data, with: name)

@@ -66,6 +66,8 @@ enum SpaceCommand: Command {
     ], repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    // Other users may not read spaces and members.
+    umask(0o077)
     guard arguments[Option.dropConstraint] == nil || arguments[Option.redefine] == nil else {
       throw arguments.error(
         "--drop-constraint and --redefine are two changes: make one after the other")

@@ -52,6 +52,8 @@ enum StoreCommand: Command {
     ], repeatsLastOperand: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    // Other users may not read spaces and members.
+    umask(0o077)
     let places = Array(arguments.operands.dropFirst())
     switch arguments.operands.first {
     case "sql" where places.isEmpty: return try printSQL()

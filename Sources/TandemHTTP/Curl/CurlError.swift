@@ -14,6 +14,9 @@
       description = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     }
 
+    /// The `errno` of a connection that the machine of the server refuses, as if nobody listens there.
+    static let refusedConnection = Int(ECONNREFUSED)
+
     /// The host and the port that could not be connected to, by libcurl's message, "Failed to connect to a
     /// port 80 after 1 ms: …"; with a proxy, those of the proxy. `nil` for another message.
     static func peer(in message: String) -> (host: String, port: String)? {

@@ -258,7 +258,9 @@
       let failure = proxyFailure(code, kind)
       var error = TransportError(
         failure?.0 ?? kind, failure?.1 ?? message(of: code, text), url: request.url, cause: cause)
-      error.isOfProxy = failure != nil || code == CURLE_COULDNT_RESOLVE_PROXY
+      error.isRefused =
+        failure == nil && code == CURLE_COULDNT_CONNECT
+        && long(CURLINFO_OS_ERRNO) == CurlError.refusedConnection
       return error
     }
 

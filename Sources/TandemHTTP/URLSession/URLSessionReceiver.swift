@@ -153,6 +153,8 @@
     fileprivate init(_ error: any Error, url: String) {
       let (code, message) = Self.meaning(of: (error as? URLError)?.code ?? .unknown)
       self.init(code, message, url: url, cause: error)
+      let number = (error as? URLError)?.errorUserInfo["_kCFStreamErrorCodeKey"] as? Int
+      isRefused = code == .cannotConnect && number == Int(ECONNREFUSED)
     }
 
     private static func meaning(of code: URLError.Code) -> (Code, String) {

@@ -19,6 +19,8 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
   private let path: String
   private let lock = Mutex(())
   private var connection: DatabaseConnection?
+  /// The tags of the members of spaces, and which changes by other programs they have. Never locked within ``lock``.
+  private let known = Mutex<(version: Int64?, tags: [String: String])>((nil, [:]))
 
   /// The file in a directory.
   package init(in directory: String) { path = "\(directory)/\(Self.name)" }
@@ -50,26 +52,37 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
     try with(creates: false) { try Self.members(of: space, $0) } ?? []
   }
 
+  /// A tag of the members of each space (``TandemSpace/SpaceMember``), for servers that follow. The members of a space are
+  /// read again only after this object has changed them, and those of all spaces after another program has changed the file.
+  func tags(of spaces: [String]) throws -> [String: String] {
+    try known.withLock { known in
+      let version = try with(creates: false) { try $0.integer("PRAGMA data_version") } ?? nil
+      let former = known.version == version ? known.tags : [:]
+      var tags: [String: String] = [:]
+      for space in spaces {
+        tags[space] = try former[space] ?? SpaceMember.tag(of: members(of: space))
+      }
+      known = (version, tags)
+      return tags
+    }
+  }
+
   package func change(
     _ change: SpaceMemberChange, in space: String
   ) throws -> [SpaceMember] {
-    try with(creates: true) { connection in
-      try connection.transaction {
-        let old = try Self.members(of: space, connection)
-        let new = try change.applied(to: old)
-        if new != old { try Self.replace(new, of: space, connection) }
-        return new
-      }
+    try write([space], creates: true) { connection in
+      let old = try Self.members(of: space, connection)
+      let new = try change.applied(to: old)
+      if new != old { try Self.replace(new, of: space, connection) }
+      return new
     } ?? []
   }
 
   /// Replaces all members of a space, which was imported or deleted.
   package func replace(_ members: [SpaceMember], of space: String) throws {
-    _ = try with(creates: !members.isEmpty) { connection in
-      try connection.transaction {
-        try connection.run("DELETE FROM creation WHERE space = ?", [.text(space)])
-        try Self.replace(members, of: space, connection)
-      }
+    _ = try write([space], creates: !members.isEmpty) { connection in
+      try connection.run("DELETE FROM creation WHERE space = ?", [.text(space)])
+      try Self.replace(members, of: space, connection)
     }
   }
 
@@ -78,17 +91,15 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
   /// - Parameter maxCount: The number of spaces that the account may have created.
   /// - Throws: `SyncRequestError` with code `overQuota`.
   func create(_ space: String, owner account: String, maxCount: Int?) throws {
-    _ = try with(creates: true) { connection in
-      try connection.transaction {
-        let count = try connection.integer(
-          "SELECT count(*) FROM creation WHERE account = ? AND space <> ?", .text(account),
-          .text(space))
-        if let maxCount, count ?? 0 >= maxCount { throw SyncRequestError.tooManySpaces(maxCount) }
-        try connection.run(
-          "INSERT OR REPLACE INTO creation (space, account) VALUES (?, ?)",
-          [.text(space), .text(account)])
-        try Self.replace([SpaceMember(account: account, role: .owner)], of: space, connection)
-      }
+    _ = try write([space], creates: true) { connection in
+      let count = try connection.integer(
+        "SELECT count(*) FROM creation WHERE account = ? AND space <> ?", .text(account),
+        .text(space))
+      if let maxCount, count ?? 0 >= maxCount { throw SyncRequestError.tooManySpaces(maxCount) }
+      try connection.run(
+        "INSERT OR REPLACE INTO creation (space, account) VALUES (?, ?)",
+        [.text(space), .text(account)])
+      try Self.replace([SpaceMember(account: account, role: .owner)], of: space, connection)
     }
   }
 
@@ -97,13 +108,11 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
   /// - Parameter body: Renames the space. After a crash meanwhile, both names have the members.
   package func rename(_ space: String, to name: String, _ body: () throws -> Void) throws {
     try replace([], of: name)
-    _ = try with(creates: false) { connection in
-      try connection.transaction {
-        for statement in [
-          "INSERT INTO creation (space, account) SELECT ?2, account FROM creation WHERE space = ?1",
-          "INSERT INTO member (space, account, role) SELECT ?2, account, role FROM member WHERE space = ?1",
-        ] { try connection.run(statement, [.text(space), .text(name)]) }
-      }
+    _ = try write([name], creates: false) { connection in
+      for statement in [
+        "INSERT INTO creation (space, account) SELECT ?2, account FROM creation WHERE space = ?1",
+        "INSERT INTO member (space, account, role) SELECT ?2, account, role FROM member WHERE space = ?1",
+      ] { try connection.run(statement, [.text(space), .text(name)]) }
     }
     try body()
     try replace([], of: space)
@@ -125,6 +134,17 @@ package final class MemberFile: SpaceMemberships, @unchecked Sendable {
       try connection.run(
         "INSERT INTO member (account, space, role) VALUES (?, ?, ?)",
         [.text(member.account), .text(space), .text(member.role.rawValue)])
+    }
+  }
+
+  /// Runs `body`, which changes the members of some spaces, in a transaction; `nil` if there is no file and it is not created.
+  private func write<Value: Sendable>(
+    _ spaces: [String], creates: Bool, _ body: (DatabaseConnection) throws -> Value
+  ) throws -> Value? {
+    // Not before the transaction: the tags of the former members could be read meanwhile.
+    defer { known.withLock { for space in spaces { $0.tags[space] = nil } } }
+    return try with(creates: creates) { connection in
+      try connection.transaction { try body(connection) }
     }
   }
 
@@ -182,35 +202,23 @@ extension MemberFile {
   /// Writes members into a copy of a space, which takes them along. The copy is durable afterwards.
   package static func embed(_ members: [SpaceMember], in copy: String) throws {
     guard !members.isEmpty else { return }
-    try change(copy) { connection in
-      try connection.execute("CREATE TABLE tandem_member (account TEXT PRIMARY KEY, role TEXT)")
-      for member in members {
-        try connection.run(
-          "INSERT INTO tandem_member VALUES (?, ?)",
-          [.text(member.account), .text(member.role.rawValue)])
-      }
-    }
+    try change(copy) { try SpaceMember.take(members, along: $0) }
   }
 
   /// The members that a copy of a space has taken along.
   package static func members(inCopy copy: String) throws -> [SpaceMember] {
-    try members(inCopy: DatabaseConnection(path: copy, access: .readOnly))
+    let connection = try DatabaseConnection(path: copy, access: .readOnly)
+    return (try SpaceMember.taken(along: connection) ?? []).filter {
+      AccessToken.isAccount($0.account)
+    }
   }
 
   /// Takes the members out of a copy, which is to be used as a space.
   package static func takeMembers(fromCopy copy: String) throws -> [SpaceMember] {
     let members = try members(inCopy: copy)
     guard !members.isEmpty else { return [] }
-    try change(copy) { try $0.execute("DROP TABLE tandem_member") }
+    try change(copy) { try SpaceMember.take(nil, along: $0) }
     return members
-  }
-
-  private static func members(inCopy connection: DatabaseConnection) throws -> [SpaceMember] {
-    let name = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'tandem_member'"
-    guard try connection.row(name) != nil else { return [] }
-    let rows = try connection.rows(
-      "SELECT account, role FROM tandem_member ORDER BY account LIMIT \(SpaceMember.maxCount)")
-    return rows.compactMap { SpaceMember($0) }.filter { AccessToken.isAccount($0.account) }
   }
 
   /// Changes a file that nobody else uses, and leaves no log beside it.

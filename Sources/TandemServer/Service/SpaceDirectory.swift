@@ -241,7 +241,7 @@ package actor SpaceDirectory: ServedSpaces {
     return mark
   }
 
-  /// The spaces for a server that follows this one, each with its mark.
+  /// The spaces for a server that follows this one, each with its mark and the tag of its members.
   ///
   /// - Throws: ``ServerError`` with code `directory`; ``SyncRequestError`` with code `overLimit`.
   package nonisolated func copies() throws -> SpaceCopyList {
@@ -251,8 +251,12 @@ package actor SpaceDirectory: ServedSpaces {
         .overLimit, "the server has more than \(SyncLimits.maxListedSpaceCount) spaces")
     }
     let now = WallClock.seconds()
+    let members = try memberFile.tags(of: names)
     var spaces: [String: String] = [:]
-    for name in names { spaces[name] = mark(of: name, at: now) }
+    for name in names {
+      spaces[name] = SpaceCopyList.text(
+        mark: mark(of: name, at: now), members: members[name] ?? "")
+    }
     var former: [String: FormerSpace] = [:]
     for name in try entries(withSuffix: ".former") where spaces[name] == nil {
       former[name] = self.former(name)
@@ -346,6 +350,8 @@ package actor SpaceDirectory: ServedSpaces {
   }
 
   private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
+    // A copy that was interrupted may have left an empty file.
+    let creates = creates && former(name) != .incomplete
     if entries[name] == nil {
       if !contains(name), try names().count >= maxSpaceCount {
         throw SyncRequestError(
@@ -372,7 +378,7 @@ package actor SpaceDirectory: ServedSpaces {
       guard let error = error as? SpaceError, error.code == .empty else { throw error }
       // The file was opened for another request, which does not create spaces.
       if creates { return try await open(name, creates: true) }
-      throw SyncRequestError.unknownSpace(name)
+      throw former(name)?.refusal(of: name) ?? SyncRequestError.unknownSpace(name)
     }
   }
 

@@ -10,7 +10,7 @@ package enum SyncRoute: String, CaseIterable, Sendable {
 
   /// A parameter in the query of a request.
   package enum Parameter: String, CaseIterable, Sendable {
-    case since, cursor, limit, replica, numbers, tag
+    case since, cursor, limit, replica, numbers, tag, members
   }
 
   /// The method.
@@ -50,7 +50,7 @@ package enum SyncRoute: String, CaseIterable, Sendable {
     case .changes: [.since, .cursor, .limit, .replica, .numbers]
     case .events: [.since]
     case .copies: [.tag]
-    case .copy: [.since, .cursor]
+    case .copy: [.since, .cursor, .members]
     case .health, .metrics, .description, .spaces, .space, .tables, .commits: []
     case .members, .setMember, .removeMember: []
     }
@@ -114,8 +114,8 @@ package enum SyncCall: Sendable {
   case setMember(account: String, SpaceRole?)
   /// The spaces, as soon as the list has another tag than this one.
   case copies(after: String?)
-  /// A page of the rows of a space.
-  case copy(since: SpaceCopyPosition?, cursor: String?)
+  /// A page of the rows of a space, with its members if they have another tag than this one.
+  case copy(since: SpaceCopyPosition?, cursor: String?, members: String?)
 }
 
 /// The route of a request and the space that it names.
@@ -210,7 +210,8 @@ package struct RoutedRequest: Sendable {
     if route == .copies { return .copies(after: parameters[.tag]) }
     if route == .copy {
       let since = try parameters.value(.since, "the position of a copy") { SpaceCopyPosition($0) }
-      return .copy(since: since, cursor: parameters[.cursor])
+      return .copy(
+        since: since, cursor: parameters[.cursor], members: parameters[.members])
     }
     if route == .setMember { return .setMember(account: account, try role(request.body)) }
     return try read(parameters)

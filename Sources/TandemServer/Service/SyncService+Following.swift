@@ -19,11 +19,16 @@ extension SyncService {
   }
 
   func copy(
-    of space: String, since: SpaceCopyPosition?, _ cursor: String?
+    of space: String, since: SpaceCopyPosition?, _ cursor: String?, members known: String?
   ) async throws -> SyncReply {
-    let answer = try await spaces.with(space) { store in
+    let answer = try await spaces.with(space) { store -> SpaceCopyAnswer in
       guard let file = store as? SQLiteSpaceStore else { throw Following.databaseRefusal }
-      return try await file.copyPage(since: since, cursor: cursor)
+      let answer = try await file.copyPage(since: since, cursor: cursor)
+      guard let known, case .page(let page) = answer else { return answer }
+      // After the page: no copy has a commit together with a member that was removed before the commit.
+      let members = try await self.memberships.members(of: space)
+      guard SpaceMember.tag(of: members) != known else { return answer }
+      return .page(try SpaceCopyHeader.adding(members, toLast: page))
     }
     switch answer {
     case .page(let bytes): return .lines(bytes)

@@ -353,7 +353,8 @@ extension SyncService {
           try await self.repeatedOutcome(of: commit, in: $0, account: client.account)
         })
     case .copies(let tag): return .lines(try await copies(after: tag).bytes)
-    case .copy(let since, let cursor): return try await copy(of: space, since: since, cursor)
+    case .copy(let since, let cursor, let members):
+      return try await copy(of: space, since: since, cursor, members: members)
     case .events: preconditionFailure("an event stream is answered before")
     }
   }

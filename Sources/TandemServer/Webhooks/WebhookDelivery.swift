@@ -19,12 +19,11 @@ package final class WebhookDelivery: Sendable {
     var seen: [String: String] = [:]
     /// True if it is time to look at all spaces.
     var isLookDue = false
-    /// The spaces with a commit through this server since their last delivery began.
+    /// The spaces with a commit through this server since their last delivery began, in its turn.
     var noted: Set<String> = []
     /// The spaces whose delivery is under way.
     var busy: Set<String> = []
-    /// The spaces that had nothing to deliver when they were read last, and have not changed since.
-    var delivered: Set<String> = []
+    /// Begins deliveries; `nil` unless it is this node's turn.
     var wake: AsyncStream<Void>.Continuation?
     /// The end of this node's turn, unless it is prolonged.
     var turnEnd = ContinuousClock.now
@@ -81,8 +80,8 @@ package final class WebhookDelivery: Sendable {
   /// Takes note of a commit, so that it is delivered at once.
   package func noteCommit(in space: String) {
     let wake = state.withLock { state in
-      state.noted.insert(space)
-      state.delivered.remove(space)
+      // A turn begins with all spaces.
+      if state.wake != nil { state.noted.insert(space) }
       return state.wake
     }
     wake?.yield()
@@ -124,7 +123,7 @@ package final class WebhookDelivery: Sendable {
     let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     state.withLock { state in
       state.positions = positions
-      (state.seen, state.busy, state.delivered, state.wake) = ([:], [], [], wake)
+      (state.seen, state.busy, state.noted, state.wake) = ([:], [], [], wake)
     }
     defer { state.withLock { $0.wake = nil } }
     try await withThrowingDiscardingTaskGroup { group in
@@ -195,7 +194,6 @@ package final class WebhookDelivery: Sendable {
       var next = state.noted
       if let marks {
         let changed = marks.keys.filter { state.seen[$0] != marks[$0] }
-        state.delivered.subtract(changed)
         next.formUnion(changed)
         next.formUnion(state.positions.keys.filter { marks[$0] == nil })
       }
@@ -248,12 +246,7 @@ package final class WebhookDelivery: Sendable {
     let reading = try await spaces.with(space) { store in
       try await CommittedChanges.read(space, in: store, after: position)
     }
-    guard case .changes(let changes) = reading else {
-      state.withLock { state in
-        if !state.noted.contains(space) { state.delivered.insert(space) }
-      }
-      return false
-    }
+    guard case .changes(let changes) = reading else { return false }
     let body = changes.body
     var letter: (reason: String, time: Int, body: [UInt8])?
     switch try await attempt(body) {
@@ -288,30 +281,29 @@ package final class WebhookDelivery: Sendable {
     return true
   }
 
-  /// Forgets a space that was deleted or renamed, and says what was not delivered.
+  /// Forgets a space that was deleted or renamed, and says what was delivered: nobody can read later commits any more.
   private func forget(_ space: String) async throws {
     // A file that another program is making has no space yet.
     guard try await !spaces.names().contains(space) else { return }
     let successor = try await spaces.successor(of: space)
     guard try await store.forget(space) else { throw TurnLost.taken }
-    let (position, isDelivered) = state.withLock { state in
+    let position = state.withLock { state in
       state.seen[space] = nil
-      return (state.positions.removeValue(forKey: space), state.delivered.remove(space) != nil)
+      return state.positions.removeValue(forKey: space)
     }
-    let event: (level: ServerEvent.Level, message: String) =
-      if let successor {
-        (.notice, "the space is called \(successor) now: the webhook gets it from its beginning")
-      } else if isDelivered {
-        (.notice, "the space was deleted: the webhook has got all of its commits")
-      } else if let revision = position?.since {
-        (
+    if let successor {
+      log(
+        ServerEvent(
+          .notice, "the space is called \(successor) now: the webhook gets it from its beginning",
+          space: space))
+    } else {
+      let revision = position?.since.map { " after revision \($0)" } ?? ""
+      log(
+        ServerEvent(
           .warning,
-          "the space was deleted: its commits after revision \(revision) were not delivered to the webhook"
-        )
-      } else {
-        (.warning, "the space was deleted: not all of its commits were delivered to the webhook")
-      }
-    log(ServerEvent(event.level, event.message, space: space))
+          "the space was deleted: its commits\(revision), if there were any, were not delivered to the webhook",
+          space: space))
+    }
   }
 
   private func attempt(_ body: [UInt8]) async throws -> Attempt {
