@@ -37,7 +37,7 @@ struct MirrorPlanTests {
   }
 
   @Test("is right for every subset of three items on both sides and every answer")
-  func everySubset() throws {
+  func everySubset() async throws {
     for source in Self.subsets {
       for local in Self.subsets {
         for updates in Self.subsets {
@@ -45,13 +45,10 @@ struct MirrorPlanTests {
           let answers = Set(updates)
           let expected = Self.expected(source: items, localIDs: local, updates: answers)
           for planner in [MirrorPlanner<Item>.unsorted, .sorted] {
-            var asked: [Int] = []
-            let plan = try MirrorPlan(source: items, localIDs: local, by: planner) {
-              asked.append($0.id)
-              return answers.contains($0.id)
-            }
+            let planning = MirrorPlanning(source: items, local: local, updates: answers)
+            let (plan, asked) = try await planning.plan(by: planner)
             #expect(plan == expected)
-            #expect(asked == source.filter(local.contains))
+            #expect(asked.joined().elementsEqual(source.filter(local.contains)))
           }
         }
       }
@@ -59,14 +56,15 @@ struct MirrorPlanTests {
   }
 
   @Test("keeps the source's order among items of one order value, in every arrangement")
-  func everyOrder() throws {
+  func everyOrder() async throws {
     for arrangement in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
       for orders in 0..<27 {
         let items = arrangement.enumerated().map { offset, id in
           Item(id: id, order: [orders % 3, orders / 3 % 3, orders / 9][offset])
         }
         for local in Self.subsets {
-          let plan = try MirrorPlan(source: items, localIDs: local, order: \.order) { $0.id == 1 }
+          let planning = MirrorPlanning(source: items, local: local, updates: [1])
+          let plan = try await planning.plan(by: .unsorted).plan
           #expect(plan == Self.expected(source: items, localIDs: local, updates: [1]))
         }
       }
@@ -74,43 +72,38 @@ struct MirrorPlanTests {
   }
 
   @Test("refuses all but the first item of an identity, and names their positions")
-  func duplicates() throws {
+  func duplicates() async throws {
     for source in Self.words(maxLength: 4) {
       for local in Self.words(maxLength: 3) {
         let items = source.map { Item(id: $0) }
         let expected = Self.expected(source: items, localIDs: local, updates: [1])
-        let plan = try MirrorPlan(source: items, localIDs: local) { $0.id == 1 }
-        #expect(plan == expected)
+        let planning = MirrorPlanning(source: items, local: local, updates: [1])
+        #expect(try await planning.plan(by: .unsorted).plan == expected)
         guard source == source.sorted(), local == local.sorted() else { continue }
-        let sorted = try MirrorPlan(source: items, localIDs: local, by: .sorted) {
-          $0.id == 1
-        }
-        #expect(sorted == expected)
+        #expect(try await planning.plan(by: .sorted).plan == expected)
       }
     }
   }
 
   @Test("is refused if it should be sorted and either side is not")
-  func unsorted() {
+  func unsorted() async {
     for (source, local) in [
       ([2, 1], []), ([], [2, 1]), ([1, 3, 2], [1, 2, 3]), ([1, 2, 3], [1, 3, 2]),
     ] {
-      #expect(throws: MirrorError.self) {
-        try MirrorPlan(
-          source: source.map { Item(id: $0) }, localIDs: local, by: .sorted
-        ) { _ in false }
-      }
+      let planning = MirrorPlanning(source: source.map { Item(id: $0) }, local: local)
+      await #expect(throws: MirrorError.self) { try await planning.plan(by: .sorted) }
     }
   }
 
   @Test("neither hangs nor crashes on identities that cannot be compared")
-  func incomparable() throws {
+  func incomparable() async throws {
     struct Odd: Identifiable, Sendable { var id: Double }
     for planner in [MirrorPlanner<Odd>.unsorted, .sorted] {
-      let items = [Odd(id: 1), Odd(id: .nan), Odd(id: .nan), Odd(id: 2)]
-      let plan = try? MirrorPlan(
-        source: items, localIDs: [.nan, 1, .nan], by: planner
-      ) { _ in false }
+      let processor = MirrorProcessor<Odd>(
+        list: { MirrorPages([1, .nan, .nan, 2].map(Odd.init)) },
+        local: { MirrorPages([.nan, 1, .nan]) }, transfer: { _, _, _ in }, remove: { _ in })
+      var planner = planner
+      let plan = try? await planner.plan(processor) { _ in }
       #expect(plan?.sourceCount ?? 4 == 4)
     }
   }
@@ -131,46 +124,21 @@ struct MirrorPlanTests {
 struct MirrorPlannerTests {
   typealias Item = MirrorPlanTests.Item
 
-  /// Plans as a run does, with pages of these sizes, and checks what is asked for.
-  static func plan(
-    _ planner: MirrorPlanner<Item>, source: [Int], local: [Int], sourcePage: Int,
-    localPage: Int, updates: Set<Int>
-  ) -> (plan: MirrorPlan<Item>, asked: [Int], maxQuestionCount: Int)? {
-    var planning = planner
-    var sourceRest = source.map { Item(id: $0) }[...]
-    var localRest = local[...]
-    var asked: [Int] = []
-    var maxQuestionCount = 0
-    while true {
-      while planning.needsLocalIDs {
-        planning.addLocalIDs(localRest.isEmpty ? nil : Array(localRest.prefix(localPage)))
-        localRest = localRest.dropFirst(localPage)
-      }
-      guard planning.violation == nil else { return nil }
-      if planning.isSourceEnded { return (planning.plan { $0.order }, asked, maxQuestionCount) }
-      asked += planning.questions.map(\.id)
-      maxQuestionCount = max(maxQuestionCount, planning.questions.count)
-      let questions = planning.questions
-      planning.answer(questions.indices.filter { updates.contains(questions[$0].id) })
-      planning.addSource(sourceRest.isEmpty ? nil : Array(sourceRest.prefix(sourcePage)))
-      sourceRest = sourceRest.dropFirst(sourcePage)
-    }
-  }
-
   @Test("gives the same plan however the lists are cut into pages")
-  func pages() {
+  func pages() async throws {
     let words = MirrorPlanTests.words(maxLength: 4).filter { $0 == $0.sorted() }
     for source in words {
       for local in words {
+        let items = source.map { Item(id: $0) }
+        let expected = MirrorPlanTests.expected(source: items, localIDs: local, updates: [1])
         for (sourcePage, localPage) in [(1, 1), (1, 3), (3, 1), (2, 2), (9, 9)] {
           for planner in [MirrorPlanner<Item>.sorted, .unsorted] {
-            let result = Self.plan(
-              planner, source: source, local: local, sourcePage: sourcePage,
-              localPage: localPage, updates: [1])
-            let expected = MirrorPlanTests.expected(
-              source: source.map { Item(id: $0) }, localIDs: local, updates: [1])
-            #expect(result?.plan == expected)
-            #expect(result?.maxQuestionCount ?? 9 <= sourcePage)
+            let planning = MirrorPlanning(
+              source: items, local: local, updates: [1], sourcePage: sourcePage,
+              localPage: localPage)
+            let (plan, asked) = try await planning.plan(by: planner)
+            #expect(plan == expected)
+            #expect(asked.allSatisfy { !$0.isEmpty && $0.count <= sourcePage })
           }
         }
       }
@@ -178,7 +146,7 @@ struct MirrorPlannerTests {
   }
 
   @Test("gives the plan of the definition for random lists, sorted or not", arguments: 0..<50)
-  func random(seed: Int) {
+  func random(seed: Int) async throws {
     var random = SplitMix64(seed: UInt64(seed))
     let source = (0..<200).map { _ in Int.random(in: 0..<150, using: &random) }
     let local = (0..<200).map { _ in Int.random(in: 0..<150, using: &random) }
@@ -186,64 +154,89 @@ struct MirrorPlannerTests {
     let pageSize = Int.random(in: 1...40, using: &random)
     for isSorted in [false, true] {
       let (source, local) = isSorted ? (source.sorted(), local.sorted()) : (source, local)
-      let result = Self.plan(
-        isSorted ? .sorted : .unsorted, source: source, local: local, sourcePage: pageSize,
-        localPage: 41 - pageSize, updates: updates)
-      let expected = MirrorPlanTests.expected(
-        source: source.map { Item(id: $0) }, localIDs: local, updates: updates)
-      #expect(result?.plan == expected, "seed \(seed), sorted \(isSorted)")
+      let items = source.map { Item(id: $0) }
+      let planning = MirrorPlanning(
+        source: items, local: local, updates: updates, sourcePage: pageSize,
+        localPage: 41 - pageSize)
+      let plan = try await planning.plan(by: isSorted ? .sorted : .unsorted).plan
+      let expected = MirrorPlanTests.expected(source: items, localIDs: local, updates: updates)
+      #expect(plan == expected, "seed \(seed), sorted \(isSorted)")
     }
   }
 
   @Test("notices a page that does not ascend from the one before")
-  func unsortedPages() {
+  func unsortedPages() async {
     for (source, local) in [
       ([2, 1], [1, 2]), ([1, 2], [2, 1]), ([0, 2, 1], []), ([], [0, 2, 1]),
     ] {
-      let result = Self.plan(
-        .sorted, source: source, local: local, sourcePage: 1, localPage: 1, updates: [])
-      #expect(result == nil)
+      let planning = MirrorPlanning(
+        source: source.map { Item(id: $0) }, local: local, sourcePage: 1, localPage: 1)
+      await #expect(throws: MirrorError.self) { try await planning.plan(by: .sorted) }
     }
   }
 
   @Test("ignores answers about what it did not ask, and takes silence for no")
-  func strayAnswers() {
+  func strayAnswers() async throws {
     for planner in [MirrorPlanner<Item>.sorted, .unsorted] {
-      var planning = planner
-      planning.addLocalIDs([1, 3, 9])
-      planning.addLocalIDs(nil)
-      planning.addSource([Item(id: 0), Item(id: 1), Item(id: 2), Item(id: 3)])
-      #expect(planning.questions.map(\.id) == [1, 3])
-      planning.answer([-1, 2, 1, 1, .max])
-      #expect(planning.questions.isEmpty)
-      planning.addSource([Item(id: 9)])
-      #expect(planning.questions.map(\.id) == [9])
-      planning.addSource([Item(id: 10)])
-      planning.addSource(nil)
-      #expect(!planning.needsLocalIDs)
-      let plan = planning.plan { _ in 0 }
+      var planning = MirrorPlanning(
+        source: [0, 1, 2, 3, 9, 10].map { Item(id: $0) }, local: [1, 3, 9], sourcePage: 4)
+      planning.answer = { $0 == [1, 3] ? [-1, 2, 1, 1, .max] : [] }
+      let (plan, asked) = try await planning.plan(by: planner)
+      #expect(asked == [[1, 3], [9]])
       #expect(plan.transfers.map(\.id) == [0, 2, 3, 10])
       #expect(plan.skippedCount == 2)
     }
   }
 }
 
-extension MirrorPlan {
-  /// The plan of a planner for two sides, each in one page.
-  fileprivate init(
-    source: [Item], localIDs: [Item.ID], by planner: MirrorPlanner<Item> = .unsorted,
-    order: (Item) -> Int = { _ in 0 }, needsUpdate: (Item) throws -> Bool
-  ) throws {
-    var planner = planner
-    var locals = [localIDs][...]
-    for page in [source, nil] {
-      while planner.needsLocalIDs { planner.addLocalIDs(locals.popFirst()) }
-      planner.addSource(page)
-      while planner.needsLocalIDs { planner.addLocalIDs(locals.popFirst()) }
-      if let violation = planner.violation { throw violation }
-      let questions = planner.questions
-      planner.answer(try questions.indices.filter { try needsUpdate(questions[$0]) })
+/// Two sides in pages, and the answers of a processor about the items that both have.
+private struct MirrorPlanning: Sendable {
+  typealias Item = MirrorPlanTests.Item
+
+  var source: [Item]
+  var local: [Int]
+  var sourcePage: Int
+  var localPage: Int
+  /// Returns the offsets of the items, given by their identities, that need an update.
+  var answer: @Sendable ([Int]) -> [Int]
+
+  init(
+    source: [Item], local: [Int], updates: Set<Int> = [], sourcePage: Int = 1_000,
+    localPage: Int = 1_000
+  ) {
+    self.source = source
+    self.local = local
+    self.sourcePage = sourcePage
+    self.localPage = localPage
+    answer = { ids in ids.indices.filter { updates.contains(ids[$0]) } }
+  }
+
+  /// Plans as a run does. Returns the plan, and the identities of each page that were asked about.
+  func plan(
+    by planner: MirrorPlanner<Item>
+  ) async throws -> (plan: MirrorPlan<Item>, asked: [[Int]]) {
+    let asked = Locked<[[Int]]>([])
+    var processor = MirrorProcessor<Item>(
+      list: { [self] in Self.pages(of: source, sourcePage) },
+      local: { [self] in Self.pages(of: local, localPage) },
+      transfer: { _, _, _ in }, remove: { _ in })
+    processor.order = { $0.order }
+    processor.itemsToUpdate = { [answer] items in
+      let ids = items.map(\.id)
+      asked.withLock { $0.append(ids) }
+      return answer(ids)
     }
-    self = planner.plan(order: order)
+    var planner = planner
+    let plan = try await planner.plan(processor) { _ in }
+    return (plan, asked.current)
+  }
+
+  private static func pages<Element: Sendable>(
+    of list: [Element], _ pageSize: Int
+  ) -> MirrorPages<Element> {
+    MirrorPages(from: 0) { start in
+      let end = min(start + pageSize, list.count)
+      return (Array(list[start..<end]), end < list.count ? end : nil)
+    }
   }
 }

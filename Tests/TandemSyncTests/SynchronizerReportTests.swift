@@ -59,7 +59,7 @@ struct SynchronizerReportTests {
     }
     try await world.settle()
     let reported = await world.reported.flatMap { [$0.local, $0.remote].compactMap { $0?.value } }
-    let known = reported + (await world.remoteContents.elements ?? []).map(\.value)
+    let known = reported + (await world.remoteContents?.elements ?? []).map(\.value)
     return Set(edits.replaced.keys).subtracting(edits.accountedFor(known))
   }
 

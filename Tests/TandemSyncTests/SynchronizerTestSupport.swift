@@ -41,13 +41,21 @@ actor FaultyRemote: ConditionalRemote {
     self.faults = faults
   }
 
-  func pull() async throws -> RemoteContents<MergeItem> {
+  func pull() async throws -> (elements: [MergeItem], revision: RemoteRevision)? {
     try await call { await remote.pull() }
   }
 
-  func push(_ push: ConditionalPush<MergeItem>) async throws -> PushReply {
-    pushes.append(push)
-    return try await call { await remote.push(push) }
+  func push(
+    _ contents: [MergeItem], difference: SetDifference<MergeItem>, at revision: RemoteRevision?,
+    token: String
+  ) async throws -> RemoteRevision? {
+    pushes.append(
+      ConditionalPush(
+        condition: revision.map { .revision($0) } ?? .absent, contents: contents,
+        difference: difference, token: PushToken(token)))
+    return try await call {
+      await remote.push(contents, difference: difference, at: revision, token: token)
+    }
   }
 
   private func call<Answer>(_ body: () async -> Answer) async throws -> Answer {
@@ -96,7 +104,7 @@ actor SynchronizationWorld {
     self.epochPolicy = epochPolicy
   }
 
-  var remoteContents: RemoteContents<MergeItem> {
+  var remoteContents: (elements: [MergeItem], revision: RemoteRevision)? {
     get async { await remote.pull() }
   }
 
@@ -167,15 +175,5 @@ actor SynchronizationWorld {
       if devices == before { return }
     }
     throw SynchronizationError.tooManyRounds(10)
-  }
-}
-
-extension RemoteContents where Element == MergeItem {
-  var elements: [MergeItem]? {
-    if case .present(let elements, _) = self { elements } else { nil }
-  }
-
-  var revision: RemoteRevision? {
-    if case .present(_, let revision) = self { revision } else { nil }
   }
 }

@@ -171,9 +171,7 @@ struct HTTPCollectionTests {
       let pulling = await #expect(throws: RemoteError.self) { try await remote.pull() }
       #expect(pulling?.code == .malformed)
       let pushing = await #expect(throws: RemoteError.self) {
-        try await remote.push(
-          ConditionalPush(
-            condition: .absent, contents: [], difference: SetDifference(), token: .random()))
+        try await remote.push([], difference: SetDifference(), at: nil, token: "a")
       }
       #expect(pushing?.code == .malformed && text == body)
       let restarting = await #expect(throws: RemoteError.self) {

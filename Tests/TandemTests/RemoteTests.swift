@@ -22,11 +22,11 @@ struct RemoteTests {
   private let second = [SharedNote(id: 1, text: "Bread"), SharedNote(id: 2, text: "\"ä\"\n")]
 
   private func push(
-    _ condition: ConditionalPush<SharedNote>.Condition, _ contents: [SharedNote], _ token: String
+    _ revision: RemoteRevision?, _ contents: [SharedNote], _ token: String
   ) -> ConditionalPush<SharedNote> {
     ConditionalPush(
-      condition: condition, contents: contents, difference: SetDifference(),
-      token: PushToken(token))
+      condition: revision.map { .revision($0) } ?? .absent, contents: contents,
+      difference: SetDifference(), token: PushToken(token))
   }
 
   /// - Parameter reopened: Returns the remote as another process opens it.
@@ -34,33 +34,35 @@ struct RemoteTests {
     of reopened: () throws -> Remote
   ) async throws where Remote.Element == SharedNote {
     var remote = try reopened()
-    #expect(try await remote.pull() == .absent)
+    #expect(try await remote.pull() == nil)
     let unknown = RemoteRevision(epoch: "1", commit: "1")
-    #expect(try await remote.push(push(.revision(unknown), first, "a")) == .rejected(current: nil))
-    let creation = push(.absent, first, "b")
-    guard case .accepted(let one) = try await remote.push(creation) else {
+    #expect(try await remote.push(push(unknown, first, "a")) == nil)
+    let creation = push(nil, first, "b")
+    guard let one = try await remote.push(creation) else {
       Issue.record("the creation was rejected")
       return
     }
     for isReopened in [false, true] {
       if isReopened { remote = try reopened() }
-      #expect(try await remote.pull() == .present(first, one))
-      #expect(try await remote.push(push(.absent, second, "c")) == .rejected(current: one))
-      #expect(try await remote.push(push(.revision(unknown), [], "d")) == .rejected(current: one))
-      #expect(try await remote.push(creation) == .accepted(one), "a repetition")
+      let contents = try await remote.pull()
+      #expect(contents?.elements == first && contents?.revision == one)
+      #expect(try await remote.push(push(nil, second, "c")) == nil)
+      #expect(try await remote.push(push(unknown, [], "d")) == nil)
+      #expect(try await remote.push(creation) == one, "a repetition")
     }
-    let change = push(.revision(one), second, "e")
-    guard case .accepted(let two) = try await remote.push(change) else {
+    let change = push(one, second, "e")
+    guard let two = try await remote.push(change) else {
       Issue.record("the change was rejected")
       return
     }
     #expect(two.epoch == one.epoch && two != one)
     for isReopened in [false, true] {
       if isReopened { remote = try reopened() }
-      #expect(try await remote.push(change) == .accepted(two), "a repetition")
-      #expect(try await remote.push(creation) == .accepted(one), "an earlier one")
-      #expect(try await remote.push(push(.revision(one), [], "f")) == .rejected(current: two))
-      #expect(try await remote.pull() == .present(second, two))
+      #expect(try await remote.push(change) == two, "a repetition")
+      #expect(try await remote.push(creation) == one, "an earlier one")
+      #expect(try await remote.push(push(one, [], "f")) == nil)
+      let contents = try await remote.pull()
+      #expect(contents?.elements == second && contents?.revision == two)
     }
   }
 
@@ -86,7 +88,7 @@ struct RemoteTests {
       }
       return try await group.reduce(into: [[SharedNote]]()) { $0.append($1) }
     }
-    guard case .present(let records, _) = try await remotes[0].pull() else {
+    guard let records = try await remotes[0].pull()?.elements else {
       Issue.record("nothing was pushed")
       return
     }
@@ -119,14 +121,14 @@ struct RemoteTests {
     let folder = try TemporaryFolder()
     let path = folder.path(of: "notes.json")
     let remote = FileRemote<SharedNote>(path: path)
-    _ = try await remote.push(push(.absent, first, "a"))
+    _ = try await remote.push(push(nil, first, "a"))
     #expect(chown(path, 65_534, 65_534) == 0 && chmod(path, 0o640) == 0)
     try folder.write("left over", to: "notes.json.tandem-new")
-    guard case .present(_, let revision) = try await remote.pull() else {
+    guard let revision = try await remote.pull()?.revision else {
       Issue.record("there is no document")
       return
     }
-    _ = try await remote.push(push(.revision(revision), second, "b"))
+    _ = try await remote.push(push(revision, second, "b"))
     var status = stat()
     #expect(stat(path, &status) == 0)
     #expect(status.st_uid == 65_534 && status.st_gid == 65_534)
@@ -140,16 +142,16 @@ struct RemoteTests {
     let path = folder.path(of: "notes.json")
     let link = folder.path(of: "link.json")
     let remote = FileRemote<SharedNote>(path: path)
-    _ = try await remote.push(push(.absent, first, "a"))
+    _ = try await remote.push(push(nil, first, "a"))
     try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
     let linked = FileRemote<SharedNote>(path: link)
-    guard case .present(_, let revision) = try await linked.pull() else {
+    guard let revision = try await linked.pull()?.revision else {
       Issue.record("the link leads nowhere")
       return
     }
-    _ = try await linked.push(push(.revision(revision), second, "b"))
-    guard case .present(second, _) = try await remote.pull() else {
+    _ = try await linked.push(push(revision, second, "b"))
+    guard try await remote.pull()?.elements == second else {
       Issue.record("the push went elsewhere")
       return
     }
@@ -171,7 +173,7 @@ struct RemoteTests {
     let pulling = await #expect(throws: RemoteError.self) { try await remote.pull() }
     #expect(pulling?.code == .malformed)
     let pushing = await #expect(throws: RemoteError.self) {
-      try await remote.push(push(.absent, first, "a"))
+      try await remote.push(push(nil, first, "a"))
     }
     #expect(pushing?.code == .malformed)
     #expect(try folder.text(of: "notes.json") == text)
@@ -184,11 +186,11 @@ struct RemoteTests {
     let small = FileRemote<SharedNote>(path: path, maxByteCount: 120)
     let large = [SharedNote(id: 1, text: String(repeating: "a", count: 200))]
     let writing = await #expect(throws: RemoteError.self) {
-      try await small.push(push(.absent, large, "a"))
+      try await small.push(push(nil, large, "a"))
     }
     #expect(writing?.code == .tooLarge)
-    #expect(try await small.pull() == .absent)
-    _ = try await FileRemote<SharedNote>(path: path).push(push(.absent, large, "b"))
+    #expect(try await small.pull() == nil)
+    _ = try await FileRemote<SharedNote>(path: path).push(push(nil, large, "b"))
     let reading = await #expect(throws: RemoteError.self) { try await small.pull() }
     #expect(reading?.code == .tooLarge)
   }
@@ -203,7 +205,7 @@ struct RemoteTests {
     for name in ["folder", "missing/notes.json", "link.json"] {
       let path = folder.path(of: name)
       let error = await #expect(throws: RemoteError.self) {
-        try await FileRemote<SharedNote>(path: path).push(push(.absent, first, "a"))
+        try await FileRemote<SharedNote>(path: path).push(push(nil, first, "a"))
       }
       #expect(error?.code == .file && error?.description.hasPrefix(path) == true)
     }
@@ -214,18 +216,18 @@ struct RemoteTests {
     let folder = try TemporaryFolder()
     let remote = FileRemote<SharedNote>(path: folder.path(of: "notes.json"))
     try await remote.restartHistory()
-    #expect(try await remote.pull() == .absent)
-    guard case .accepted(let old) = try await remote.push(push(.absent, first, "a")) else {
+    #expect(try await remote.pull() == nil)
+    guard let old = try await remote.push(push(nil, first, "a")) else {
       Issue.record("the creation was rejected")
       return
     }
     try await remote.restartHistory()
-    guard case .present(first, let new) = try await remote.pull() else {
+    guard let (records, new) = try await remote.pull(), records == first else {
       Issue.record("the records changed")
       return
     }
     #expect(new.epoch != old.epoch)
-    #expect(try await remote.push(push(.revision(old), [], "b")) == .rejected(current: new))
+    #expect(try await remote.push(push(old, [], "b")) == nil)
   }
 
   @Test("a push waits while another one has the lock, and can be cancelled")
@@ -236,12 +238,12 @@ struct RemoteTests {
     #expect(flock(lock, LOCK_EX) == 0)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await FileRemote<SharedNote>(path: path).push(push(.absent, first, "a"))
+      return try await FileRemote<SharedNote>(path: path).push(push(nil, first, "a"))
     }
     await #expect(throws: CancellationError.self) { try await task.value }
     close(lock)
     guard
-      case .accepted = try await FileRemote<SharedNote>(path: path).push(push(.absent, first, "a"))
+      try await FileRemote<SharedNote>(path: path).push(push(nil, first, "a")) != nil
     else {
       Issue.record("the lock was not released")
       return
@@ -253,10 +255,9 @@ struct RemoteTests {
     typealias Document = RemoteDocument<SharedNote>
     var document: Document?
     for number in 0..<Document.maxCommitCount * 2 {
-      let condition = document.map { ConditionalPush<SharedNote>.Condition.revision($0.revision) }
       guard
         case .store(let next) = Document.decide(
-          push(condition ?? .absent, first, "\(number)"), current: document)
+          first, at: document?.revision, token: "\(number)", current: document)
       else {
         Issue.record("push \(number) was rejected")
         return
@@ -266,10 +267,10 @@ struct RemoteTests {
     let last = try #require(document)
     #expect(last.commits.count == Document.maxCommitCount)
     guard
-      case .reply(.accepted(let revision)) = Document.decide(
-        push(.absent, [], "\(Document.maxCommitCount)"), current: last),
-      case .reply(.rejected) = Document.decide(
-        push(.absent, [], "\(Document.maxCommitCount - 1)"), current: last)
+      case .reply(let revision?) = Document.decide(
+        [], at: nil, token: "\(Document.maxCommitCount)", current: last),
+      case .reply(nil) = Document.decide(
+        [], at: nil, token: "\(Document.maxCommitCount - 1)", current: last)
     else {
       Issue.record("another number of tokens is remembered")
       return
@@ -306,25 +307,26 @@ struct RemoteTests {
       let client = try SystemHTTPClient()
       let remote = HTTPRemote<SharedNote>(url: server.url, client: client)
       let other = HTTPRemote<SharedNote>(url: server.url, client: client)
-      guard case .accepted(let one) = try await remote.push(push(.absent, first, "a")) else {
+      guard let one = try await remote.push(push(nil, first, "a")) else {
         Issue.record("the creation was rejected")
         return
       }
       store.losesReplies = true
-      let change = push(.revision(one), second, "b")
+      let change = push(one, second, "b")
       await #expect(throws: TransportError.self) { try await remote.push(change) }
       store.losesReplies = false
-      guard case .present(second, let two) = try await other.pull() else {
+      guard let (records, two) = try await other.pull(), records == second else {
         Issue.record("the push was not applied")
         return
       }
-      guard case .accepted(let three) = try await other.push(push(.revision(two), first, "c"))
+      guard let three = try await other.push(push(two, first, "c"))
       else {
         Issue.record("the next push was rejected")
         return
       }
-      #expect(try await remote.push(change) == .accepted(two))
-      #expect(try await remote.pull() == .present(first, three))
+      #expect(try await remote.push(change) == two)
+      let contents = try await remote.pull()
+      #expect(contents?.elements == first && contents?.revision == three)
     }
   }
 
@@ -336,16 +338,14 @@ struct RemoteTests {
       let client = try SystemHTTPClient()
       if exists {
         _ = try await HTTPRemote<SharedNote>(url: server.url, client: client)
-          .push(push(.absent, first, "a"))
+          .push(push(nil, first, "a"))
       }
       store.ignoresConditions = true
       let before = store.bytes
       let remote = HTTPRemote<SharedNote>(url: server.url, client: client)
-      let contents = try await remote.pull()
-      var condition = ConditionalPush<SharedNote>.Condition.absent
-      if case .present(_, let revision) = contents { condition = .revision(revision) }
+      let revision = try await remote.pull()?.revision
       let error = await #expect(throws: RemoteError.self) {
-        try await remote.push(push(condition, second, "b"))
+        try await remote.push(push(revision, second, "b"))
       }
       #expect(error?.code == .unconditional)
       if exists { #expect(store.bytes == before) }
@@ -357,7 +357,7 @@ struct RemoteTests {
     let store = DocumentStore()
     try await withServer(store.answer) { server in
       let remote = HTTPRemote<SharedNote>(url: server.url, client: try SystemHTTPClient())
-      _ = try await remote.push(push(.absent, first, "a"))
+      _ = try await remote.push(push(nil, first, "a"))
       store.makeTag = { _ in tag }
       let error = await #expect(throws: RemoteError.self) { try await remote.pull() }
       #expect(error?.code == .noEntityTag)
@@ -372,7 +372,7 @@ struct RemoteTests {
     try await withServer(store.answer) { server in
       let remote = HTTPRemote<SharedNote>(
         url: server.url.replacing("://", with: "://user:secret@"), client: try SystemHTTPClient())
-      guard case .accepted(let one) = try await remote.push(push(.absent, first, "a")) else {
+      guard let one = try await remote.push(push(nil, first, "a")) else {
         Issue.record("the creation was rejected")
         return
       }
@@ -382,14 +382,15 @@ struct RemoteTests {
           if isPull {
             _ = try await remote.pull()
           } else {
-            _ = try await remote.push(push(.revision(one), second, "b"))
+            _ = try await remote.push(push(one, second, "b"))
           }
         }
         #expect(error?.code == .status && error?.message.contains("\(status)") == true)
         #expect(error.map { "\($0)".contains("secret") } == false)
       }
       store.status = nil
-      #expect(try await remote.pull() == .present(first, one))
+      let contents = try await remote.pull()
+      #expect(contents?.elements == first && contents?.revision == one)
     }
   }
 
@@ -401,12 +402,12 @@ struct RemoteTests {
     store.statusOfMissing = status
     try await withServer(store.answer) { server in
       let remote = HTTPRemote<SharedNote>(url: server.url, client: try SystemHTTPClient())
-      guard case .accepted(let one) = try await remote.push(push(.absent, first, "a")) else {
+      guard let one = try await remote.push(push(nil, first, "a")) else {
         Issue.record("the creation was rejected")
         return
       }
       store.remove()
-      #expect(try await remote.push(push(.revision(one), second, "b")) == .rejected(current: nil))
+      #expect(try await remote.push(push(one, second, "b")) == nil)
     }
   }
 
@@ -416,7 +417,7 @@ struct RemoteTests {
     try await withServer(store.answer) { server in
       let remote = HTTPRemote<SharedNote>(
         url: server.url, client: try SystemHTTPClient(), fields: ["Authorization": "Bearer t"])
-      _ = try await remote.push(push(.absent, first, "a"))
+      _ = try await remote.push(push(nil, first, "a"))
       try await remote.restartHistory()
       #expect(server.requests.allSatisfy { $0.fields["Authorization"] == "Bearer t" })
       let encodings = server.requests.compactMap {

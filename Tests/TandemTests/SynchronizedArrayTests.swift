@@ -22,14 +22,17 @@ private actor WatchedRemote: ConditionalRemote {
     beforeReply.append(body)
   }
 
-  func pull() async throws -> RemoteContents<SharedNote> {
+  func pull() async throws -> (elements: [SharedNote], revision: RemoteRevision)? {
     let contents = await remote.pull()
     try await answer(.pull)
     return contents
   }
 
-  func push(_ push: ConditionalPush<SharedNote>) async throws -> PushReply {
-    let reply = await remote.push(push)
+  func push(
+    _ contents: [SharedNote], difference: SetDifference<SharedNote>, at revision: RemoteRevision?,
+    token: String
+  ) async throws -> RemoteRevision? {
+    let reply = await remote.push(contents, difference: difference, at: revision, token: token)
     try await answer(.push)
     return reply
   }
@@ -41,8 +44,7 @@ private actor WatchedRemote: ConditionalRemote {
 
   var notes: [SharedNote] {
     get async {
-      guard case .present(let notes, _) = await remote.pull() else { return [] }
-      return notes.sorted { $0.id < $1.id }
+      (await remote.pull()?.elements ?? []).sorted { $0.id < $1.id }
     }
   }
 

@@ -1,3 +1,4 @@
+public import TandemDifferences
 public import TandemSync
 
 /// A remote in a file, for processes of one machine or for a shared folder.
@@ -41,20 +42,23 @@ public struct FileRemote<Element: Codable & Sendable>: ConditionalRemote {
   /// Reads the file; needs no lock. A file that does not exist is absent contents.
   ///
   /// - Throws: ``RemoteError``.
-  public func pull() async throws -> RemoteContents<Element> {
-    try document()?.contents ?? .absent
+  public func pull() async throws -> (elements: [Element], revision: RemoteRevision)? {
+    try document()?.contents
   }
 
-  /// Replaces the file if the push's condition holds and its token is new. Waits up to ten seconds for the lock.
+  /// Replaces the file if it is at the revision and the token is new. Waits up to ten seconds for the lock.
   ///
   /// - Throws: ``RemoteError``; `CancellationError` if the task is cancelled while it waits for the lock.
-  public func push(_ push: ConditionalPush<Element>) async throws -> PushReply {
+  public func push(
+    _ contents: [Element], difference: SetDifference<Element>, at revision: RemoteRevision?,
+    token: String
+  ) async throws -> RemoteRevision? {
     try await file.withLock {
-      switch RemoteDocument.decide(push, current: try document()) {
+      switch RemoteDocument.decide(contents, at: revision, token: token, current: try document()) {
       case .reply(let reply): return reply
       case .store(let new):
         try file.replace(with: try new.bytes(for: path, maxByteCount: maxByteCount))
-        return .accepted(new.revision)
+        return new.revision
       }
     }
   }

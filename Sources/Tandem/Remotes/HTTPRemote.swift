@@ -1,3 +1,4 @@
+public import TandemDifferences
 public import TandemHTTP
 import TandemRecords
 public import TandemSync
@@ -105,32 +106,36 @@ public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
   /// Reads the document. The statuses 404 and 410 are absent contents; any other failure is an error.
   ///
   /// - Throws: ``RemoteError``, ``/TandemHTTP/TransportError``, `CancellationError`.
-  public func pull() async throws -> RemoteContents<Element> {
-    try await fetch()?.document.contents ?? .absent
+  public func pull() async throws -> (elements: [Element], revision: RemoteRevision)? {
+    try await fetch()?.document.contents
   }
 
-  /// Replaces the document if the push's condition holds and its token is new. Returns `rejected` also if the
-  /// resource changed at each of 4 attempts.
+  /// Replaces the document if it is at the revision and the token is new. Returns `nil` also if the resource changed at
+  /// each of 4 attempts.
   ///
   /// - Throws: ``RemoteError``, ``/TandemHTTP/TransportError``, `CancellationError`.
-  public func push(_ push: ConditionalPush<Element>) async throws -> PushReply {
+  public func push(
+    _ contents: [Element], difference: SetDifference<Element>, at revision: RemoteRevision?,
+    token: String
+  ) async throws -> RemoteRevision? {
     var current: Version?
-    if let known, push.condition == .revision(known.document.revision) {
+    if let known, revision == known.document.revision {
       current = known
     } else {
       current = try await fetch()
     }
     for _ in 0..<Self.maxAttemptCount {
-      switch RemoteDocument.decide(push, current: current?.document) {
-      case .reply(let reply):
-        return try acceptedEarlier(push, current: current).map(PushReply.accepted) ?? reply
+      let decision = RemoteDocument.decide(
+        contents, at: revision, token: token, current: current?.document)
+      switch decision {
+      case .reply(let reply): return try acceptedEarlier(contents, current: current) ?? reply
       case .store(let new):
-        let bytes = try bytes(of: new, by: push, over: current)
-        if let revision = try await store(new, bytes, over: current) { return .accepted(revision) }
+        let bytes = try bytes(of: new, updates: difference.updated, over: current)
+        if let revision = try await store(new, bytes, over: current) { return revision }
       }
       current = try await fetch()
     }
-    return .rejected(current: current?.document.revision)
+    return nil
   }
 
   /// Begins a new epoch with the records of the document. Call it after the document was restored from a backup.
@@ -266,11 +271,11 @@ extension HTTPRemote {
 
   /// The revision of a collection that already has the contents of a push; `nil` if it has others.
   private func acceptedEarlier(
-    _ push: ConditionalPush<Element>, current: Version?
+    _ contents: [Element], current: Version?
   ) throws -> RemoteRevision? {
     guard isCollection, let current,
       try CollectionBody(encoding: current.document.records, for: place).values
-        == CollectionBody(encoding: push.contents, for: place).values
+        == CollectionBody(encoding: contents, for: place).values
     else {
       return nil
     }
@@ -278,14 +283,15 @@ extension HTTPRemote {
   }
 
   private func bytes(
-    of document: RemoteDocument<Element>, by push: ConditionalPush<Element>, over current: Version?
+    of document: RemoteDocument<Element>, updates: [SetDifference<Element>.Update],
+    over current: Version?
   ) throws -> [UInt8] {
     guard isCollection else { return try document.bytes(for: place, maxByteCount: maxByteCount) }
-    var body = try CollectionBody(encoding: push.contents, for: place)
+    var body = try CollectionBody(encoding: document.records, for: place)
     if let current {
       try body.keepUndeclaredFields(
         of: CollectionBody(current.bytes, from: place), records: current.document.records,
-        updates: push.difference.updated, place: place)
+        updates: updates, place: place)
     }
     return try body.bytes(for: place, maxByteCount: maxByteCount)
   }

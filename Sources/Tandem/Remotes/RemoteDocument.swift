@@ -24,36 +24,28 @@ struct RemoteDocument<Element: Codable & Sendable>: Sendable {
     RemoteRevision(epoch: epoch, commit: commits.last ?? "")
   }
 
-  var contents: RemoteContents<Element> { .present(records, revision) }
+  var contents: (elements: [Element], revision: RemoteRevision) { (records, revision) }
 
   /// The decision about a push.
   enum Decision {
-    /// The push was accepted earlier, or is rejected; nothing is written.
-    case reply(PushReply)
+    /// The push was accepted earlier and made this revision, or is rejected; nothing is written.
+    case reply(RemoteRevision?)
     /// The push is accepted once this document is stored.
     case store(RemoteDocument)
   }
 
   /// Decides a push to the current document; `nil` if there is none.
   static func decide(
-    _ push: ConditionalPush<Element>, current: RemoteDocument?
+    _ contents: [Element], at revision: RemoteRevision?, token: String, current: RemoteDocument?
   ) -> Decision {
-    let token = push.token.text
     if let current, current.commits.contains(token) {
-      return .reply(.accepted(RemoteRevision(epoch: current.epoch, commit: token)))
+      return .reply(RemoteRevision(epoch: current.epoch, commit: token))
     }
-    switch (push.condition, current) {
-    case (.absent, nil):
-      return .store(
-        RemoteDocument(
-          epoch: PushToken.random().text, commits: [token], records: push.contents))
-    case (.revision(let expected), let current?) where expected == current.revision:
-      var next = current
-      next.commits = current.commits.suffix(maxCommitCount - 1) + [token]
-      next.records = push.contents
-      return .store(next)
-    case (_, let current): return .reply(.rejected(current: current?.revision))
-    }
+    guard revision == current?.revision else { return .reply(nil) }
+    return .store(
+      RemoteDocument(
+        epoch: current?.epoch ?? PushToken.random().text,
+        commits: (current?.commits.suffix(maxCommitCount - 1) ?? []) + [token], records: contents))
   }
 
   /// This document as the beginning of a new history.

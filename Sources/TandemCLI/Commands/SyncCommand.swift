@@ -101,7 +101,7 @@ enum SyncCommand: Command {
     _ decision: EpochPolicy.Decision?, verifyingRows verifiesRows: Bool, _ output: SyncOutput
   ) async throws -> Int32 {
     try await ReplicaFile.with(
-      output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
+      output.path, epochPolicy: decision.map { decision in EpochPolicy { _, _ in decision } }
     ) { database, replica in
       let before = try await replica.status()
       if let reason = before.blockReason, reason.needsHelp {

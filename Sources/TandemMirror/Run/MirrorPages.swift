@@ -3,12 +3,15 @@
 /// A page may be empty. A run reads the sequence once. It requests a page when the page before is
 /// compared, so a slow run holds back a fast source.
 public struct MirrorPages<Value: Sendable>: AsyncSequence, Sendable {
-  /// A page.
-  public typealias Element = [Value]
+  /// Reads pages one after the other.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let nextPage: () async throws -> [Value]?
 
-  private let make: @Sendable () -> Iterator
+    /// The next page, or `nil` after the last one.
+    public mutating func next() async throws -> [Value]? { try await nextPage() }
+  }
 
-  private init(making make: @escaping @Sendable () -> Iterator) { self.make = make }
+  private let makeIterator: @Sendable () -> AsyncIterator
 
   /// The whole list as one page.
   public init(_ elements: [Value]) {
@@ -17,10 +20,10 @@ public struct MirrorPages<Value: Sendable>: AsyncSequence, Sendable {
 
   /// The pages of another sequence.
   public init<Pages: AsyncSequence & Sendable>(_ pages: Pages) where Pages.Element == [Value] {
-    self.init(making: {
+    makeIterator = {
       var iterator = pages.makeAsyncIterator()
-      return Iterator { try await iterator.next() }
-    })
+      return AsyncIterator { try await iterator.next() }
+    }
   }
 
   /// Pages that are requested one at a time by a cursor.
@@ -33,32 +36,17 @@ public struct MirrorPages<Value: Sendable>: AsyncSequence, Sendable {
     from first: Cursor,
     _ page: @escaping @Sendable (Cursor) async throws -> (elements: [Value], next: Cursor?)
   ) {
-    self.init(making: {
+    makeIterator = {
       var cursor: Cursor? = first
-      return Iterator {
+      return AsyncIterator {
         guard let current = cursor else { return nil }
         let answer = try await page(current)
         cursor = answer.next
         return answer.elements
       }
-    })
+    }
   }
 
   /// Reads the pages from the first one on.
-  public func makeAsyncIterator() -> Iterator { make() }
-
-  /// Reads pages one after the other.
-  public struct Iterator: AsyncIteratorProtocol {
-    /// A page.
-    public typealias Element = [Value]
-
-    private let nextPage: () async throws -> [Value]?
-
-    fileprivate init(_ nextPage: @escaping () async throws -> [Value]?) {
-      self.nextPage = nextPage
-    }
-
-    /// The next page, or `nil` after the last one.
-    public mutating func next() async throws -> [Value]? { try await nextPage() }
-  }
+  public func makeAsyncIterator() -> AsyncIterator { makeIterator() }
 }

@@ -1,8 +1,5 @@
-/// Compares the identities of the source and the destination, page by page, and makes the plan of a
-/// run.
-///
-/// Add pages of local identities whenever it ``needsLocalIDs``, then a page of the source, and
-/// ``answer(_:)`` the ``questions`` about it, until both sides have ended.
+/// Makes the plan of a run: lists both sides page by page, compares their identities, and asks the
+/// processor which of the items that both sides have need an update.
 ///
 /// Sides that both ascend are compared in step: no more than a page of each is in memory. Others are
 /// compared by a table of all identities.
@@ -11,172 +8,178 @@
 /// the initializers of ``OneWayMirror``: code specialised for that type is many times faster.
 @usableFromInline
 struct MirrorPlanner<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
-  /// An item to transfer and its place in the order of the source.
-  @usableFromInline typealias Candidate = (position: Int, item: Item)
-
-  private let isSorted: Bool
-  /// Compares as much of both sides as is known.
-  private let compare: @Sendable (inout MirrorPlanner) -> Void
+  /// Compares the page of the source. Returns false if it needs the next page of local identities.
+  private let compare: @Sendable (inout MirrorPlanner) throws -> Bool
 
   /// The current page of the source, and the number of its items that are compared.
   @usableFromInline var source: [Item] = []
   @usableFromInline var sourceOffset = 0
   @usableFromInline var isSourceEnded = false
-  /// The position in the source of the current page's first item.
-  @usableFromInline var pagePosition = 0
-  /// The local identities: the current page if sides are sorted, otherwise all. Then the number of
-  /// these that are compared or, unless sides are sorted, entered into ``positions``.
+  /// The local identities: all, or the current page and the number of these that are compared.
   @usableFromInline var local: [Item.ID] = []
   @usableFromInline var localOffset = 0
   @usableFromInline var isLocalEnded = false
 
   /// Unless sides are sorted: the position of each identity in the source, or ``localOnly``.
   @usableFromInline var positions: [Item.ID: Int] = [:]
-  /// If sides are sorted: the last identities that were compared, and the position of the former.
-  @usableFromInline var lastSourceID: Item.ID?
+  /// If sides are sorted: the last identities that were compared.
+  @usableFromInline var lastSource: (id: Item.ID, position: Int)?
   @usableFromInline var lastLocalID: Item.ID?
-  @usableFromInline var lastPosition = 0
 
   /// The items of the current page that both sides have, in order, and their positions.
-  @usableFromInline var questions: [Item] = []
-  @usableFromInline var questionPositions: [Int] = []
-  @usableFromInline var candidates: [Candidate] = []
-  @usableFromInline var removals: [Item.ID] = []
-  @usableFromInline var duplicates: [MirrorDuplicate<Item.ID>] = []
-  private var skippedCount = 0
-  private var localCount = 0
-
-  /// True if the comparison cannot continue without the next page of local identities.
-  @usableFromInline var needsLocalIDs: Bool
-  /// The reason why sides that must be sorted cannot be compared.
-  @usableFromInline var violation: MirrorError?
+  @usableFromInline var common: [Item] = []
+  @usableFromInline var commonPositions: [Int] = []
+  /// The items to transfer, and their positions in the source.
+  @usableFromInline var candidates: [(position: Int, item: Item)] = []
+  /// The plan, but for its transfers.
+  @usableFromInline var plan = MirrorPlan<Item>()
 
   @usableFromInline
-  init(isSorted: Bool, compare: @escaping @Sendable (inout MirrorPlanner) -> Void) {
-    self.isSorted = isSorted
-    self.compare = compare
-    needsLocalIDs = !isSorted
-  }
+  init(compare: @escaping @Sendable (inout MirrorPlanner) throws -> Bool) { self.compare = compare }
 
-  /// A planner of sides in any order.
-  @inlinable static var unsorted: MirrorPlanner {
-    MirrorPlanner(isSorted: false) { $0.compareByTable() }
-  }
-
-  /// The number of items of the source that have been added.
-  var sourceCount: Int { pagePosition + source.count }
-
-  /// Adds a page of local identities; `nil` after the last one.
-  mutating func addLocalIDs(_ ids: [Item.ID]?) {
-    isLocalEnded = ids == nil
-    localCount += ids?.count ?? 0
-    if let ids { if isSorted { (local, localOffset) = (ids, 0) } else { local += ids } }
-    needsLocalIDs = false
-    compare(&self)
-  }
-
-  /// Adds a page of the source; `nil` after the last one. Questions about the page before that have
-  /// no answer count as no updates.
-  mutating func addSource(_ items: [Item]?) {
-    answer([])
-    isSourceEnded = items == nil
-    pagePosition = sourceCount
-    (source, sourceOffset) = (items ?? [], 0)
-    compare(&self)
-  }
-
-  /// Takes the offsets of those ``questions`` that need an update; ignores others.
-  mutating func answer(_ offsets: [Int]) {
-    let updates = Set(offsets).filter { questions.indices.contains($0) }
-    candidates += updates.map { (position: questionPositions[$0], item: questions[$0]) }
-    skippedCount += questions.count - updates.count
-    (questions, questionPositions) = ([], [])
-  }
-
-  /// The plan, once both sides have ended.
+  /// The plan for a processor; calls `listed` with the number of items of the source so far.
   ///
-  /// - Parameter order: The order value of an item.
-  /// - Complexity: O(*t* log *t*) for *t* transfers.
-  func plan(order: (Item) -> Int) -> MirrorPlan<Item> {
-    var plan = MirrorPlan<Item>()
+  /// - Throws: ``MirrorFailure``, which names the step; other errors are of listing.
+  mutating func plan(
+    _ processor: MirrorProcessor<Item>, listed: (_ sourceCount: Int) -> Void
+  ) async throws -> MirrorPlan<Item> {
+    var localPages = try await Self.attempt(.localIDs, processor.local).makeAsyncIterator()
+    var sourcePages: MirrorPages<Item>.AsyncIterator?
+    while true {
+      while try !compare(&self) {
+        let page = try await Self.attempt(.localIDs) { try await localPages.next() }
+        isLocalEnded = page == nil
+        let ids = page ?? []
+        plan.localCount += ids.count
+        if localOffset < local.count { local += ids } else { (local, localOffset) = (ids, 0) }
+      }
+      if !common.isEmpty { try await findUpdates(processor) }
+      if isSourceEnded { return try await finish(processor) }
+      if sourcePages == nil {
+        sourcePages = try await Self.attempt(.list, processor.list).makeAsyncIterator()
+      }
+      let page = try await Self.attempt(.list) { try await sourcePages?.next() }
+      isSourceEnded = page == nil
+      (source, sourceOffset) = (page ?? [], 0)
+      plan.sourceCount += source.count
+      listed(plan.sourceCount)
+    }
+  }
+
+  private mutating func findUpdates(_ processor: MirrorProcessor<Item>) async throws {
+    let (items, positions) = (common, commonPositions)
+    var offsets: [Int] = []
+    if let itemsToUpdate = processor.itemsToUpdate {
+      offsets = try await Self.attempt(.compare) { try await itemsToUpdate(items) }
+    } else {
+      for (offset, item) in items.enumerated() {
+        let needsUpdate = try await Self.attempt(.compare, of: item.id) {
+          try await processor.needsUpdate(item)
+        }
+        if needsUpdate { offsets.append(offset) }
+      }
+    }
+    for offset in Set(offsets) where items.indices.contains(offset) {
+      candidates.append((positions[offset], items[offset]))
+    }
+    (common, commonPositions) = ([], [])
+  }
+
+  private mutating func finish(
+    _ processor: MirrorProcessor<Item>
+  ) async throws -> MirrorPlan<Item> {
     // Numbers alone are sorted: sorting items by code that is not specialised takes ten times longer.
-    plan.transfers = candidates.enumerated()
-      .map { (order: order($1.item), position: $1.position, index: $0) }
+    let transfers = candidates.enumerated()
+      .map { (order: processor.order($1.item), position: $1.position, index: $0) }
       .sorted { ($0.order, $0.position) < ($1.order, $1.position) }
       .map { candidates[$0.index].item }
-    plan.removals = removals
-    plan.skippedCount = skippedCount
-    plan.duplicates = duplicates
-    plan.sourceCount = sourceCount
-    plan.localCount = localCount
+    plan.transfers = transfers
+    plan.skippedCount = plan.sourceCount - plan.duplicates.count - transfers.count
+    if !transfers.isEmpty {
+      plan.lossCount = try await Self.attempt(.compare) { try await processor.lossCount(transfers) }
+    }
     return plan
   }
 
+  /// Takes a part of a step. Its failure names the step, unless the processor has named one itself.
+  private static func attempt<Result>(
+    _ step: MirrorStep, of id: Item.ID? = nil, _ body: () async throws -> Result
+  ) async throws -> Result {
+    do {
+      try Task.checkCancellation()
+      return try await body()
+    } catch {
+      throw error as? MirrorFailure<Item.ID> ?? MirrorFailure(step: step, id: id, error: error)
+    }
+  }
+
+  /// The position in the source of the next item to compare.
+  @inlinable var position: Int { plan.sourceCount - source.count + sourceOffset }
+
   @inlinable
-  mutating func ask(_ item: Item) {
-    questions.append(item)
-    questionPositions.append(pagePosition + sourceOffset)
+  mutating func addCommon(_ item: Item) {
+    common.append(item)
+    commonPositions.append(position)
+  }
+
+  @inlinable
+  mutating func addDuplicate(_ id: Item.ID, of firstPosition: Int) {
+    plan.duplicates.append(
+      MirrorDuplicate(id: id, position: position, firstPosition: firstPosition))
   }
 }
 
 // MARK: - Sorted sides
 
 extension MirrorPlanner where Item.ID: Comparable {
-  /// A planner of sides that both ascend by identity. A side that does not is a ``violation``.
-  @inlinable static var sorted: MirrorPlanner {
-    MirrorPlanner(isSorted: true) { $0.compareInStep() }
-  }
+  /// A planner of sides that both ascend by identity. A side that does not is an error.
+  @inlinable static var sorted: MirrorPlanner { MirrorPlanner { try $0.compareInStep() } }
 
   @inlinable
-  mutating func compareInStep() {
+  mutating func compareInStep() throws -> Bool {
     while sourceOffset < source.count {
       let item = source[sourceOffset]
-      let (id, position) = (item.id, pagePosition + sourceOffset)
-      if let lastSourceID, !(lastSourceID < id) {
-        guard lastSourceID == id else { return refuse("item of the source", id) }
-        duplicates.append(
-          MirrorDuplicate(id: id, position: position, firstPosition: lastPosition))
+      let id = item.id
+      if let last = lastSource, !(last.id < id) {
+        guard last.id == id else { throw Self.violation("item of the source", id) }
+        addDuplicate(id, of: last.position)
       } else {
-        guard removeLocalIDs(below: id) else { return }
+        guard try removeLocalIDs(below: id) else { return false }
         if localOffset < local.count, local[localOffset] == id {
           lastLocalID = id
           localOffset += 1
-          ask(item)
+          addCommon(item)
         } else {
           candidates.append((position, item))
         }
-        (lastSourceID, lastPosition) = (id, position)
+        lastSource = (id, position)
       }
       sourceOffset += 1
     }
-    if isSourceEnded { _ = removeLocalIDs(below: nil) }
+    return try !isSourceEnded || removeLocalIDs(below: nil)
   }
 
   /// Plans to remove the next local identities as far as they are below an identity of the source, or
-  /// all of them. Returns false if the next page is needed to tell, or if they do not ascend.
+  /// all of them. Returns false if the next page is needed to tell.
   @inlinable
-  mutating func removeLocalIDs(below id: Item.ID?) -> Bool {
+  mutating func removeLocalIDs(below id: Item.ID?) throws -> Bool {
     while localOffset < local.count {
       let next = local[localOffset]
       if let lastLocalID, !(lastLocalID < next) {
-        guard lastLocalID == next else {
-          refuse("local identity", next)
-          return false
-        }
+        guard lastLocalID == next else { throw Self.violation("local identity", next) }
       } else {
         if let id, !(next < id) { return true }
-        removals.append(next)
+        plan.removals.append(next)
         lastLocalID = next
       }
       localOffset += 1
     }
-    needsLocalIDs = !isLocalEnded
     return isLocalEnded
   }
 
-  @inlinable
-  mutating func refuse(_ subject: String, _ id: Item.ID) {
-    violation = MirrorError(
+  @usableFromInline
+  static func violation(_ subject: String, _ id: Item.ID) -> MirrorError {
+    MirrorError(
       .unsortedList,
       "\(subject) \(id) does not ascend; sort both sides in one order, or compare them unsorted")
   }
@@ -185,36 +188,34 @@ extension MirrorPlanner where Item.ID: Comparable {
 // MARK: - Unsorted sides
 
 extension MirrorPlanner {
+  /// A planner of sides in any order.
+  @inlinable static var unsorted: MirrorPlanner { MirrorPlanner { $0.compareByTable() } }
+
   /// In ``positions``, an identity that the source has not listed so far.
   @inlinable static var localOnly: Int { -1 }
 
   @inlinable
-  mutating func compareByTable() {
-    if positions.isEmpty { positions.reserveCapacity(local.count) }
-    while localOffset < local.count {
-      positions[local[localOffset]] = Self.localOnly
-      localOffset += 1
+  mutating func compareByTable() -> Bool {
+    guard isLocalEnded else { return false }
+    if positions.isEmpty {
+      positions.reserveCapacity(local.count)
+      for id in local { positions[id] = Self.localOnly }
     }
-    needsLocalIDs = !isLocalEnded
     while sourceOffset < source.count {
-      lookUp(source[sourceOffset], position: pagePosition + sourceOffset)
+      let item = source[sourceOffset]
+      switch positions.updateValue(position, forKey: item.id) {
+      case nil: candidates.append((position, item))
+      case Self.localOnly: addCommon(item)
+      case let first?:
+        positions[item.id] = first
+        addDuplicate(item.id, of: first)
+      }
       sourceOffset += 1
     }
-    guard isSourceEnded else { return }
-    for id in local where positions[id] == Self.localOnly {
-      positions[id] = nil  // An identity that was listed twice is removed once.
-      removals.append(id)
+    // An identity that was listed twice is removed once.
+    if isSourceEnded {
+      plan.removals = local.filter { positions.removeValue(forKey: $0) == Self.localOnly }
     }
-  }
-
-  @inlinable
-  mutating func lookUp(_ item: Item, position: Int) {
-    switch positions.updateValue(position, forKey: item.id) {
-    case nil: candidates.append((position, item))
-    case Self.localOnly: ask(item)
-    case let first?:
-      positions[item.id] = first
-      duplicates.append(MirrorDuplicate(id: item.id, position: position, firstPosition: first))
-    }
+    return true
   }
 }

@@ -1,7 +1,6 @@
 /// The two sides of a mirror: a source, and a destination that ``OneWayMirror`` makes equal to it.
 ///
-/// Four closures are required: they list both sides, transfer an item, and remove items. The others
-/// are the steps that a mirror may have besides.
+/// Four closures are required: they list both sides, transfer an item, and remove items.
 ///
 /// A run takes these steps, in this order: ``begin``; ``local`` and ``list``, which list both sides;
 /// ``itemsToUpdate`` or ``needsUpdate``, and ``lossCount``; ``prepare``; ``transfer`` for each item in
@@ -14,10 +13,10 @@
 public struct MirrorProcessor<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
   /// Lists the source's items, in the order of their transfers unless ``order`` changes it. Items
   /// are compared by their identities alone.
-  public var list: @Sendable () async throws -> MirrorPages<Item>
+  public var list: @Sendable () async throws -> MirrorPages<Item> = { MirrorPages([]) }
   /// Lists the identities that the destination has: before the source, unless both sides are sorted.
   /// Then both are listed in step.
-  public var local: @Sendable () async throws -> MirrorPages<Item.ID>
+  public var local: @Sendable () async throws -> MirrorPages<Item.ID> = { MirrorPages([]) }
   /// Transfers one stage of an item. Called by several tasks at a time, for different items.
   public var transfer: @Sendable (Item, MirrorStage, MirrorTransferProgress) async throws -> Void
   /// Removes the items of these identities, which are in the order of ``local``. Called at most once
@@ -59,90 +58,42 @@ public struct MirrorProcessor<Item: Identifiable & Sendable>: Sendable where Ite
     transfer: @escaping @Sendable (Item, MirrorStage, MirrorTransferProgress) async throws -> Void,
     remove: @escaping @Sendable ([Item.ID]) async throws -> Void
   ) {
+    self.init(transfer: transfer, remove: remove)
     self.list = list
     self.local = local
+  }
+
+  /// A processor without lists, for runs whose plan another comparison makes.
+  package init(
+    transfer: @escaping @Sendable (Item, MirrorStage, MirrorTransferProgress) async throws -> Void,
+    remove: @escaping @Sendable ([Item.ID]) async throws -> Void
+  ) {
     self.transfer = transfer
     self.remove = remove
   }
-}
 
-/// The steps of a run of a ``MirrorProcessor``, which plans by listing both sides page by page.
-struct MirrorProcessorSteps<Item: Identifiable & Sendable>: MirrorSteps where Item.ID: Sendable {
-  let processor: MirrorProcessor<Item>
-  let planner: MirrorPlanner<Item>
-
-  var maxTransferCount: Int { processor.maxTransferCount }
-
-  func begin() async throws { try await processor.begin() }
-
-  func prepare(_ items: [Item]) async throws -> [Item] { try await processor.prepare(items) }
-
-  func transfer(
-    _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
-  ) async throws {
-    try await processor.transfer(item, stage, progress)
-  }
-
-  func remove(_ ids: [Item.ID]) async throws { try await processor.remove(ids) }
-
-  func end(_ report: MirrorReport<Item.ID>) async throws { try await processor.end(report) }
-
-  /// Lists both sides, page by page, and asks the processor which items need an update.
+  /// Performs one run and returns its report, however the run ended. Cancelling the task cancels
+  /// the run.
   ///
-  /// - Throws: ``MirrorFailure``, which names the step.
-  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<Item> {
-    var planner = planner
-    var ids = try await attempt(.localIDs, processor.local).makeAsyncIterator()
-    func addLocalIDs() async throws {
-      while planner.needsLocalIDs {
-        planner.addLocalIDs(try await attempt(.localIDs) { try await ids.next() })
-      }
-      if let violation = planner.violation {
-        throw MirrorFailure<Item.ID>(step: .list, error: violation)
-      }
-    }
-    try await addLocalIDs()
-    var pages = try await attempt(.list, processor.list).makeAsyncIterator()
-    while let page = try await attempt(.list, { try await pages.next() }) {
-      planner.addSource(page)
-      listed(planner.sourceCount)
-      try await addLocalIDs()
-      let questions = planner.questions
-      if questions.isEmpty { continue }
-      planner.answer(try await attempt(.compare) { try await itemsToUpdate(among: questions) })
-    }
-    planner.addSource(nil)
-    try await addLocalIDs()
-    var plan = planner.plan(order: processor.order)
-    let transfers = plan.transfers
-    if !transfers.isEmpty {
-      plan.lossCount = try await attempt(.compare) { try await processor.lossCount(transfers) }
-    }
-    return plan
-  }
-
-  private func itemsToUpdate(among items: [Item]) async throws -> [Int] {
-    if let itemsToUpdate = processor.itemsToUpdate { return try await itemsToUpdate(items) }
-    var offsets: [Int] = []
-    for (offset, item) in items.enumerated() {
-      do {
-        if try await processor.needsUpdate(item) { offsets.append(offset) }
-      } catch {
-        throw MirrorFailure(step: .compare, id: item.id, error: error)
-      }
-    }
-    return offsets
-  }
-
-  /// Takes a part of a step. Its failure names the step, unless the processor has named one itself.
-  private func attempt<Result>(
-    _ step: MirrorStep, _ body: () async throws -> Result
-  ) async throws -> Result {
-    do {
-      try Task.checkCancellation()
-      return try await body()
-    } catch {
-      throw error as? MirrorFailure<Item.ID> ?? MirrorFailure(step: step, error: error)
-    }
+  /// - Parameters:
+  ///   - options: The options of the run. Its concurrency is bounded by ``maxTransferCount``.
+  ///   - clock: Measures timeouts, the waiting between attempts, and the time transfers take.
+  ///   - chance: Draws a number from 0 to 1 for the jitter of each waiting.
+  ///   - publish: Called with each phase, in order. It must not block.
+  ///   - plan: Lists both sides and compares them, and publishes by `listed` how many items of the
+  ///     source have been listed so far. It throws a ``MirrorFailure`` to name the step that failed;
+  ///     any other error is one of listing. The run refuses the plan if it has duplicates or deletes
+  ///     more than the options allow.
+  package func run(
+    _ options: MirrorOptions, clock: any Clock<Duration> = ContinuousClock(),
+    chance: @escaping @Sendable () async -> Double = { .random(in: 0...1) },
+    publish: @escaping @Sendable (MirrorPhase) -> Void = { _ in },
+    plan: @escaping @Sendable (_ listed: @Sendable (Int) -> Void) async throws -> MirrorPlan<Item>
+  ) async -> MirrorReport<Item.ID> {
+    var options = options
+    options.concurrency = max(1, min(options.maxTransferCount, maxTransferCount))
+    let driver = MirrorRunDriver(
+      self, plan, options: options, clock: clock, chance: chance, publish: publish)
+    return await driver.run()
   }
 }

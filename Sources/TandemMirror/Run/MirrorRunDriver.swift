@@ -4,8 +4,9 @@ internal import Synchronization
 ///
 /// The run is one task group. The run's own task performs the steps, transfers are the group's
 /// children, and the run returns when all of them have ended: nothing of a run outlives it.
-final class MirrorRunDriver<Steps: MirrorSteps>: Sendable {
-  typealias Item = Steps.Item
+final class MirrorRunDriver<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
+  typealias Plan =
+    @Sendable (_ listed: @Sendable (Int) -> Void) async throws -> MirrorPlan<Item>
   private typealias Transfer = MirrorTransferQueue.Transfer
 
   /// The outcome of a child task.
@@ -15,7 +16,8 @@ final class MirrorRunDriver<Steps: MirrorSteps>: Sendable {
     case handled([MirrorRun.Action])
   }
 
-  private let steps: Steps
+  private let processor: MirrorProcessor<Item>
+  private let plan: Plan
   private let options: MirrorOptions
   private let clock: any Clock<Duration>
   private let chance: @Sendable () async -> Double
@@ -24,13 +26,14 @@ final class MirrorRunDriver<Steps: MirrorSteps>: Sendable {
   private let time: @Sendable () -> Duration
   private let state: Mutex<MirrorRunState<Item>>
 
-  /// A driver of one run. See ``MirrorSteps/run(_:clock:chance:publish:)``.
+  /// A driver of one run. See ``MirrorProcessor/run(_:clock:chance:publish:plan:)``.
   init(
-    _ steps: Steps, options: MirrorOptions, clock: any Clock<Duration>,
-    chance: @escaping @Sendable () async -> Double,
+    _ processor: MirrorProcessor<Item>, _ plan: @escaping Plan, options: MirrorOptions,
+    clock: any Clock<Duration>, chance: @escaping @Sendable () async -> Double,
     publish: @escaping @Sendable (MirrorPhase) -> Void
   ) {
-    self.steps = steps
+    self.processor = processor
+    self.plan = plan
     self.options = options
     self.clock = clock
     self.chance = chance
@@ -122,8 +125,8 @@ extension MirrorRunDriver {
 
   private func compare() async -> MirrorRun.Event {
     do {
-      let plan = try await call { [publish] steps in
-        try await steps.plan { publish(.comparing(sourceCount: $0)) }
+      let plan = try await call { [publish, plan] _ in
+        try await plan { publish(.comparing(sourceCount: $0)) }
       }
       state.withLock { $0.record(plan) }
       if let refusal = options.refusal(of: plan) { return fail(.compare, refusal) }
@@ -168,9 +171,11 @@ extension MirrorRunDriver {
 
   /// Takes a step, for no longer than the options allow.
   private func call<Result: Sendable>(
-    _ body: @escaping @Sendable (Steps) async throws -> Result
+    _ body: @escaping @Sendable (MirrorProcessor<Item>) async throws -> Result
   ) async throws -> Result {
-    try await withTimeout(options.stepTimeout, clock: clock) { [steps] in try await body(steps) }
+    try await withTimeout(options.stepTimeout, clock: clock) { [processor] in
+      try await body(processor)
+    }
   }
 
   private func fail(_ step: MirrorStep, _ error: any Error) -> MirrorRun.Event {
@@ -197,8 +202,8 @@ extension MirrorRunDriver {
       let (item, stage) = state.withLock { [transfer] in $0.subject(of: transfer) }
       let progress = MirrorTransferProgress(attempt: transfer.attempt) { self.add(byteCount: $0) }
       do {
-        try await withTimeout(stage.timeout, clock: clock) { [steps] in
-          try await steps.transfer(item, in: stage.stage, progress: progress)
+        try await withTimeout(stage.timeout, clock: clock) { [processor] in
+          try await processor.transfer(item, stage.stage, progress)
         }
       } catch {
         let failure = await self.failure(afterAttempt: transfer.attempt, error: error)

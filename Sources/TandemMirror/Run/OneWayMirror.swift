@@ -16,23 +16,22 @@ internal import Synchronization
 /// A run leaves no task behind. It is cancelled when the last caller that waits for it is cancelled,
 /// unless ``requestRun()`` requested it too. The mirror may be used from any task.
 public actor OneWayMirror<Item: Identifiable & Sendable> where Item.ID: Sendable {
-  /// The report of a run.
-  public typealias Report = MirrorReport<Item.ID>
-
   /// The options of the runs.
   public nonisolated let options: MirrorOptions
-  private let steps: MirrorProcessorSteps<Item>
-  private let clock: any Clock<Duration>
-  private let chance: @Sendable () async -> Double
-  private nonisolated let phasePublisher: MirrorPhasePublisher
+  private let perform:
+    @Sendable (_ publish: @escaping @Sendable (MirrorPhase) -> Void) async -> MirrorReport<Item.ID>
+  /// Any thread may publish and read phases without waiting for the actor: switching to it for each
+  /// transfer would cost more than a small transfer does.
+  private nonisolated let observed = Mutex(ObservedPhase())
+  private nonisolated let published: @Sendable (MirrorPhase) -> Void
 
   private var requests = MirrorRequests()
+  private var callers: [Int: AsyncStream<MirrorReport<Item.ID>>.Continuation] = [:]
   private var currentRun: Task<Void, Never>?
   /// The number of runs that have started.
   private var runCount = 0
   /// The highest priority of the requests since the last run started: that of the next run.
   private var requestedPriority: TaskPriority?
-  private var callers: [Int: AsyncStream<Report>.Continuation] = [:]
   /// The number of calls of ``run()`` so far.
   private(set) var callerCount = 0
 
@@ -63,12 +62,17 @@ public actor OneWayMirror<Item: Identifiable & Sendable> where Item.ID: Sendable
     chance: @escaping @Sendable () async -> Double = { .random(in: 0...1) },
     published: @escaping @Sendable (MirrorPhase) -> Void = { _ in }
   ) {
-    steps = MirrorProcessorSteps(processor: processor, planner: planner)
     self.options = options
-    self.clock = clock
-    self.chance = chance
-    phasePublisher = MirrorPhasePublisher(published: published)
+    perform = { publish in
+      await processor.run(options, clock: clock, chance: chance, publish: publish) { listed in
+        var planner = planner
+        return try await planner.plan(processor, listed: listed)
+      }
+    }
+    self.published = published
   }
+
+  deinit { observed.withLock { for observer in $0.observers { observer.finish() } } }
 
   /// Waits for the first run that starts from now on, and returns its report.
   ///
@@ -83,7 +87,7 @@ public actor OneWayMirror<Item: Identifiable & Sendable> where Item.ID: Sendable
   ///   the run ended early, by an error or by ``cancelCurrentRun()``; `CancellationError` if the
   ///   calling task was cancelled.
   @discardableResult
-  public func run() async throws -> Report {
+  public func run() async throws -> MirrorReport<Item.ID> {
     try Task.checkCancellation()
     if currentRun != nil, MirrorStepTask.runs[ObjectIdentifier(self)] == runCount {
       throw MirrorError(
@@ -93,10 +97,10 @@ public actor OneWayMirror<Item: Identifiable & Sendable> where Item.ID: Sendable
     }
     callerCount += 1
     let caller = callerCount
-    let (answers, answer) = AsyncStream<Report>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let (reports, answer) = AsyncStream<MirrorReport<Item.ID>>.makeStream()
     callers[caller] = answer
     request(by: caller)
-    for await report in answers {
+    for await report in reports {
       if let failure = report.interruption { throw MirrorRunError(failure, report: report) }
       return report
     }
@@ -119,40 +123,27 @@ public actor OneWayMirror<Item: Identifiable & Sendable> where Item.ID: Sendable
   /// requested later, starts when this one has ended.
   public func cancelCurrentRun() { currentRun?.cancel() }
 
-  /// The current phase.
-  public nonisolated var phase: MirrorPhase { phasePublisher.phase }
-
-  /// The phases from the current one on.
-  ///
-  /// A slow reader misses phases, but never the latest one. The sequence ends with the mirror.
-  public nonisolated func phases() -> AsyncStream<MirrorPhase> { phasePublisher.phases() }
-
   private func request(by caller: Int?) {
     requestedPriority = max(requestedPriority ?? Task.currentPriority, Task.currentPriority)
     if requests.request(by: caller) { startRun() }
   }
 
   private func startRun() {
-    let (steps, options, clock, chance) = (steps, options, clock, chance)
-    let publisher = phasePublisher
     runCount += 1
+    // From here on, whoever asks for the phase sees that a run is in progress.
+    publish(.listing)
     var runs = MirrorStepTask.runs
     runs[ObjectIdentifier(self)] = runCount
-    // From here on, whoever asks for the phase sees that a run is in progress.
-    publisher.publish(.listing)
-    currentRun = Task(priority: requestedPriority) { [runs] in
-      let report = await MirrorStepTask.$runs.withValue(runs) {
-        await steps.run(options, clock: clock, chance: chance) { publisher.publish($0) }
-      }
-      endRun(report)
+    currentRun = Task(priority: requestedPriority) { [runs, perform] in
+      endRun(await MirrorStepTask.$runs.withValue(runs) { await perform { self.publish($0) } })
     }
     requestedPriority = nil
   }
 
-  private func endRun(_ report: Report) {
+  private func endRun(_ report: MirrorReport<Item.ID>) {
     let answered = requests.endRun()
     currentRun = nil
-    if !requests.isRunning { phasePublisher.publish(.idle) }
+    if !requests.isRunning { publish(.idle) }
     for caller in answered { callers.removeValue(forKey: caller)?.yield(report) }
     if requests.isRunning { startRun() }
   }
@@ -164,28 +155,33 @@ private enum MirrorStepTask {
   @TaskLocal static var runs: [ObjectIdentifier: Int] = [:]
 }
 
-/// Publishes the phases of a mirror to its observers.
-///
-/// Any thread may publish and read without waiting for the mirror: switching to its actor for each
-/// transfer would cost more than a small transfer does.
-private final class MirrorPhasePublisher: Sendable {
-  private struct State {
-    var phase = MirrorPhase.idle
-    var observers: [AsyncStream<MirrorPhase>.Continuation] = []
+// MARK: - Phases
+
+private struct ObservedPhase {
+  var phase = MirrorPhase.idle
+  var observers: [AsyncStream<MirrorPhase>.Continuation] = []
+}
+
+extension OneWayMirror {
+  /// The current phase.
+  public nonisolated var phase: MirrorPhase { observed.withLock { $0.phase } }
+
+  /// The phases from the current one on.
+  ///
+  /// A slow reader misses phases, but never the latest one. The sequence ends with the mirror.
+  public nonisolated func phases() -> AsyncStream<MirrorPhase> {
+    let (phases, observer) = AsyncStream<MirrorPhase>.makeStream(
+      bufferingPolicy: .bufferingNewest(1))
+    observed.withLock {
+      observer.yield($0.phase)
+      $0.observers.append(observer)
+    }
+    return phases
   }
 
-  private let state = Mutex(State())
-  private let published: @Sendable (MirrorPhase) -> Void
-
-  init(published: @escaping @Sendable (MirrorPhase) -> Void) { self.published = published }
-
-  deinit { state.withLock { for observer in $0.observers { observer.finish() } } }
-
-  var phase: MirrorPhase { state.withLock { $0.phase } }
-
   /// Publishes a phase, unless it equals the latest one.
-  func publish(_ phase: MirrorPhase) {
-    state.withLock { state in
+  private nonisolated func publish(_ phase: MirrorPhase) {
+    observed.withLock { state in
       guard phase != state.phase else { return }
       state.phase = phase
       published(phase)
@@ -193,15 +189,5 @@ private final class MirrorPhasePublisher: Sendable {
         if case .terminated = $0.yield(phase) { true } else { false }
       }
     }
-  }
-
-  func phases() -> AsyncStream<MirrorPhase> {
-    let (phases, observer) = AsyncStream<MirrorPhase>.makeStream(
-      bufferingPolicy: .bufferingNewest(1))
-    state.withLock {
-      observer.yield($0.phase)
-      $0.observers.append(observer)
-    }
-    return phases
   }
 }

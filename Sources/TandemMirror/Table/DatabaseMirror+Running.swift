@@ -107,7 +107,7 @@ extension DatabaseMirror {
     let steps = DatabaseMirrorSteps(
       self, source: source, listOptions: listOptions, isConditional: isConditional,
       client: try client ?? defaultClient(for: source), database: database, progress: progress)
-    let run = await steps.run(options, publish: { progress(.running($0)) })
+    let run = await steps.run(options)
     await database.close()
     var report = steps.report
     report.run = run

@@ -7,7 +7,7 @@ internal import TandemSQLite
 /// The steps of one run of a ``DatabaseMirror``, in order: begin, plan, transfers, commit.
 ///
 /// A mirror of a table alone takes the same steps, with no transfers.
-final class DatabaseMirrorSteps: MirrorSteps {
+final class DatabaseMirrorSteps: Sendable {
   let mirror: DatabaseMirror
   let source: RecordSource
   let listOptions: RecordListOptions
@@ -86,8 +86,17 @@ final class DatabaseMirrorSteps: MirrorSteps {
   var contents: [MirroredContent] { mirror.contents }
   var report: DatabaseMirror.Report { state.withLock { $0.report } }
 
-  /// As many as the limit for open files allows.
-  var maxTransferCount: Int { contents.isEmpty ? .max : FileStore.maxTransferCount }
+  /// Performs the run.
+  func run(_ options: MirrorOptions) async -> MirrorReport<RecordKey> {
+    var processor = MirrorProcessor<MirroredItem>(transfer: transfer, remove: remove)
+    processor.begin = begin
+    processor.prepare = prepare
+    processor.end = end
+    // As many as the limit for open files allows.
+    if !contents.isEmpty { processor.maxTransferCount = FileStore.maxTransferCount }
+    return await processor.run(
+      options, publish: { [progress] in progress(.running($0)) }, plan: plan)
+  }
 
   func requiredClient() -> any HTTPClient {
     guard let client else {

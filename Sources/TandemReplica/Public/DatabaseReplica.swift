@@ -239,15 +239,14 @@ extension DatabaseReplica {
   /// The decision of the application, if the staged pages need one.
   private func decision() async throws -> EpochPolicy.Decision? {
     guard let epochPolicy else { return nil }
-    let change = try await database.read { transaction -> EpochPolicy.Change? in
+    let change = try await database.read { transaction -> (known: String, found: String?)? in
       let tables = ReplicaTables(transaction.connection)
       let state = try tables.state()
       guard state.pullNeed.needsDecision, let known = state.revision else { return nil }
       let last = try? tables.lastStagedPage(in: try tables.openedStagedFile())
-      return EpochPolicy.Change(
-        knownEpoch: known.epoch.description, foundEpoch: last?.revision.epoch.description)
+      return (known.epoch.description, last?.revision.epoch.description)
     }
     guard let change else { return nil }
-    return try await epochPolicy.decision(about: change)
+    return try await epochPolicy.decide(change.known, change.found)
   }
 }

@@ -18,38 +18,30 @@ public struct EpochPolicy: Sendable {
     case adoptLocal
   }
 
-  /// The two histories.
-  public struct Change: Hashable, Sendable {
-    /// The epoch of the history that the client knows.
-    public var knownEpoch: String
-    /// The remote's epoch; `nil` if it has no contents any more. It equals ``knownEpoch`` if the
-    /// history went back to before the client's revision and continued differently.
-    public var foundEpoch: String?
-
-    /// Creates a change from the two epochs.
-    @usableFromInline
-    package init(knownEpoch: String, foundEpoch: String?) {
-      self.knownEpoch = knownEpoch
-      self.foundEpoch = foundEpoch
-    }
-  }
-
+  /// Makes the decision, by the two epochs.
   @usableFromInline
-  let decide: @Sendable (Change) async throws -> Decision
-
-  /// The decision about a change of history.
-  package func decision(about change: Change) async throws -> Decision { try await decide(change) }
+  package let decide:
+    @Sendable (_ knownEpoch: String, _ foundEpoch: String?) async throws -> Decision
 
   /// Creates a policy that may ask a person. If it throws, the synchronization ends and nothing is
   /// changed.
-  public init(_ decide: @escaping @Sendable (Change) async throws -> Decision) {
+  ///
+  /// - Parameter decide: Makes the decision. Its arguments are the epoch of the history that the
+  ///   client knows, and the remote's epoch: `nil` if it has no contents any more, and the same epoch
+  ///   if the history went back to before the client's revision and continued differently.
+  public init(
+    _ decide:
+      @escaping @Sendable (
+        _ knownEpoch: String, _ foundEpoch: String?
+      ) async throws -> Decision
+  ) {
     self.decide = decide
   }
 
   /// Always ``Decision/union``.
-  public static var union: EpochPolicy { EpochPolicy { _ in .union } }
+  public static var union: EpochPolicy { EpochPolicy { _, _ in .union } }
   /// Always ``Decision/adoptRemote``.
-  public static var adoptRemote: EpochPolicy { EpochPolicy { _ in .adoptRemote } }
+  public static var adoptRemote: EpochPolicy { EpochPolicy { _, _ in .adoptRemote } }
   /// Always ``Decision/adoptLocal``.
-  public static var adoptLocal: EpochPolicy { EpochPolicy { _ in .adoptLocal } }
+  public static var adoptLocal: EpochPolicy { EpochPolicy { _, _ in .adoptLocal } }
 }

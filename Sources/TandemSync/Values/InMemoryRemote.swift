@@ -1,3 +1,5 @@
+public import TandemDifferences
+
 /// A remote in memory, for tests and for copies within one process.
 ///
 /// Epochs and commits count up from 1, so the same calls always make the same revisions.
@@ -5,49 +7,41 @@ public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
   /// The number of accepted pushes whose tokens are remembered.
   package static var rememberedTokenCount: Int { 1_000 }
 
-  /// The current contents.
-  public private(set) var contents: RemoteContents<Element> = .absent
+  /// The current contents; `nil` if there are none.
+  public private(set) var contents: (elements: [Element], revision: RemoteRevision)?
   private var epochCount = 0
   private var commitCount = 0
   /// The remembered tokens, the oldest first.
-  private var accepted: [(token: PushToken, revision: RemoteRevision)] = []
+  private var accepted: [(token: String, revision: RemoteRevision)] = []
 
   /// Creates a remote without contents.
   public init() {}
 
   /// Returns the current contents.
-  public func pull() -> RemoteContents<Element> { contents }
+  public func pull() -> (elements: [Element], revision: RemoteRevision)? { contents }
 
-  /// Replaces the contents if the push's condition holds and its token is new.
-  public func push(_ push: ConditionalPush<Element>) -> PushReply {
-    if let known = accepted.first(where: { $0.token == push.token }) {
-      return .accepted(known.revision)
-    }
-    switch (push.condition, contents) {
-    case (.absent, .absent):
-      return accept(push, at: nextEpoch())
-    case (.revision(let expected), .present(_, let current)) where expected == current:
-      return accept(push, at: nextCommit(in: current.epoch))
-    case (_, .present(_, let current)): return .rejected(current: current)
-    case (_, .absent): return .rejected(current: nil)
-    }
+  /// Replaces the contents if they are at the revision and the token is new.
+  public func push(
+    _ contents: [Element], difference: SetDifference<Element>, at revision: RemoteRevision?,
+    token: String
+  ) -> RemoteRevision? {
+    if let known = accepted.first(where: { $0.token == token }) { return known.revision }
+    guard revision == self.contents?.revision else { return nil }
+    let new = revision.map { nextCommit(in: $0.epoch) } ?? nextEpoch()
+    self.contents = (contents, new)
+    accepted = Array(accepted.suffix(Self.rememberedTokenCount - 1))
+    accepted.append((token, new))
+    return new
   }
 
   /// Replaces the contents unconditionally and starts a new epoch, as restoring a backup does.
   public func restart(with elements: [Element]) {
-    contents = .present(elements, nextEpoch())
+    contents = (elements, nextEpoch())
   }
 
   /// Removes the contents.
   public func remove() {
-    contents = .absent
-  }
-
-  private func accept(_ push: ConditionalPush<Element>, at revision: RemoteRevision) -> PushReply {
-    contents = .present(push.contents, revision)
-    accepted = Array(accepted.suffix(Self.rememberedTokenCount - 1))
-    accepted.append((push.token, revision))
-    return .accepted(revision)
+    contents = nil
   }
 
   private func nextEpoch() -> RemoteRevision {

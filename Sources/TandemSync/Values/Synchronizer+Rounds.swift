@@ -13,7 +13,7 @@ extension Synchronizer {
     _ shadow: inout RemoteShadow<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws {
     try Task.checkCancellation()
-    guard case .accepted(let revision) = try await remote.push(pending.push) else {
+    guard let revision = try await remote.push(pending.push) else {
       shadow.pendingPush = nil
       shadow.addUnconfirmed(pending.push.difference)
       return
@@ -68,10 +68,11 @@ extension Synchronizer {
       return try await send(push, &client, &shadow, keep)
     }
     try Task.checkCancellation()
-    let pulled = Pulled(try await remote.pull())
-    let base = try await mergeBase(of: client, shadow, pulled, &report)
+    let pulled = try await remote.pull()
+    let elements = pulled?.elements ?? []
+    let base = try await mergeBase(of: client, shadow, elements, pulled?.revision, &report)
     let plan = try MergePlan(
-      base: base.elements, local: client, remote: pulled.elements, identifiedBy: id)
+      base: base.elements, local: client, remote: elements, identifiedBy: id)
     let resolutions = try await plan.resolutions(policy: policy, resolver: resolver)
     let merge = try plan.merge(resolutions, identifiedBy: id)
     report.conflicts = merge.conflicts
@@ -79,7 +80,7 @@ extension Synchronizer {
     guard !merge.toRemote.isEmpty else {
       client = merge.merged
       shadow = RemoteShadow(
-        revision: pulled.revision, elements: pulled.elements, openConflicts: openConflicts,
+        revision: pulled?.revision, elements: elements, openConflicts: openConflicts,
         unreportedConflicts: shadow.unreportedConflicts)
       return true
     }
@@ -89,7 +90,7 @@ extension Synchronizer {
       ? merge : try plan.merge(resolutions.map(\.remoteIfUnresolved), identifiedBy: id)
     let push = PendingPush(
       push: ConditionalPush(
-        condition: pulled.revision.map { .revision($0) } ?? .absent, contents: pushed.merged,
+        condition: pulled.map { .revision($0.revision) } ?? .absent, contents: pushed.merged,
         difference: merge.toRemote, token: makeToken()),
       clientBefore: client, clientAfter: merge.merged, openConflicts: openConflicts,
       resolvedConflicts: merge.conflicts.compactMap(\.resolved))
@@ -123,37 +124,34 @@ extension Synchronizer {
     try Task.checkCancellation()
     shadow.pendingPush = pending
     try await keep(client, shadow)()
-    switch try await remote.push(pending.push) {
-    case .rejected:
+    guard let revision = try await remote.push(pending.push) else {
       shadow.pendingPush = nil
       return false
-    case .accepted(let revision):
-      client = pending.clientAfter
-      shadow = RemoteShadow(
-        revision: revision, elements: pending.push.contents, openConflicts: pending.openConflicts,
-        unreportedConflicts: shadow.unreportedConflicts)
-      return true
     }
+    client = pending.clientAfter
+    shadow = RemoteShadow(
+      revision: revision, elements: pending.push.contents, openConflicts: pending.openConflicts,
+      unreportedConflicts: shadow.unreportedConflicts)
+    return true
   }
 
   /// Returns the common base of client and remote, after asking the policy if the epoch is new.
   @inlinable
   func mergeBase(
-    of client: [Element], _ shadow: RemoteShadow<Element>, _ pulled: Pulled<Element>,
-    _ report: inout SynchronizationReport<Element, ID>,
+    of client: [Element], _ shadow: RemoteShadow<Element>, _ pulled: [Element],
+    _ revision: RemoteRevision?, _ report: inout SynchronizationReport<Element, ID>,
     isolation: isolated (any Actor)? = #isolation
   ) async throws -> MergeBase<Element> {
-    guard let known = shadow.revision, known.epoch != pulled.revision?.epoch else {
-      return shadow.mergeBase(with: pulled.elements, identifiedBy: id)
+    guard let known = shadow.revision, known.epoch != revision?.epoch else {
+      return shadow.mergeBase(with: pulled, identifiedBy: id)
     }
-    let decision = try await epochPolicy.decide(
-      EpochPolicy.Change(knownEpoch: known.epoch, foundEpoch: pulled.revision?.epoch))
+    let decision = try await epochPolicy.decide(known.epoch, revision?.epoch)
     report.epochDecision = decision
     switch decision {
     case .union: return .unknown
-    case .adoptLocal: return .known(pulled.elements)
+    case .adoptLocal: return .known(pulled)
     case .adoptRemote:
-      if pulled.revision == nil { throw SynchronizationError.nothingToAdopt }
+      if revision == nil { throw SynchronizationError.nothingToAdopt }
       return .known(client)
     }
   }
@@ -167,21 +165,6 @@ extension Synchronizer {
     } catch {
       throw .identity(
         side: error.side == .old ? .base : .local, offset: error.offset, kind: error.kind)
-    }
-  }
-}
-
-/// The contents that a pull returned. Absent contents have no elements and no revision.
-@usableFromInline
-struct Pulled<Element> {
-  @usableFromInline var elements: [Element]
-  @usableFromInline var revision: RemoteRevision?
-
-  @inlinable
-  init(_ contents: RemoteContents<Element>) {
-    switch contents {
-    case .absent: (elements, revision) = ([], nil)
-    case .present(let elements, let revision): (self.elements, self.revision) = (elements, revision)
     }
   }
 }

@@ -62,27 +62,28 @@ actor FailingRemote: ConditionalRemote {
 
   func fail(at step: Step) { self.step = step }
 
-  func pull() async throws -> RemoteContents<Note> {
+  func pull() async throws -> (elements: [Note], revision: RemoteRevision)? {
     await Task.yield()
     if step == .pull || step == .afterRepetition { throw Failure() }
     return await remote.pull()
   }
 
-  func push(_ push: ConditionalPush<Note>) async throws -> PushReply {
+  func push(
+    _ contents: [Note], difference: SetDifference<Note>, at revision: RemoteRevision?, token: String
+  ) async throws -> RemoteRevision? {
     await Task.yield()
     if step == .push || step == .repetition { throw Failure() }
-    let reply = await remote.push(push)
+    let reply = await remote.push(contents, difference: difference, at: revision, token: token)
     if step == .reply { throw Failure() }
     return reply
   }
 
   /// Another client replaces the contents.
   func interfere(_ text: String) async {
-    guard case .present(_, let revision) = await remote.pull() else { return }
+    guard let revision = await remote.pull()?.revision else { return }
     _ = await remote.push(
-      ConditionalPush(
-        condition: .revision(revision), contents: [Note(id: 1, text: text)],
-        difference: SetDifference(), token: .random()))
+      [Note(id: 1, text: text)], difference: SetDifference(), at: revision,
+      token: PushToken.random().text)
   }
 }
 
