@@ -283,9 +283,39 @@ struct SchemaChangeTests {
     try a.write { try $0.endSchemaChange() }
     try converge([a, b], space)
     #expect(try b.rows("SELECT low, high FROM bounds") == [[4, 5]])
-    let conflict = try #require(try a.conflicts(includingResolved: false).first)
+    let conflict = try #require(try a.conflicts().first)
     #expect(conflict.local?["high"] == 2 && conflict.remote?["low"] == 4)
+    #expect(conflict.resolution == .remote && conflict.fields == ["high"])
     #expect(try a.read { try $0.status() }.pendingCount == 0)
+  }
+
+  @Test("An edit of a column that came back is newer than one that was kept when it was dropped")
+  func newerThanDropped() throws {
+    let (a, b) = try pair()
+    try a.execute("UPDATE note SET body = 'of a' WHERE id = 'm'")
+    try dropBody(a)
+    try addColumn(a, "body TEXT")
+    try a.execute("UPDATE note SET body = 'newest' WHERE id = 'm'")
+    try converge([a, b], space)
+    let versions = try a.conflicts().flatMap { [$0.local?["body"], $0.remote?["body"]] }
+    #expect(try bodies(b).contains(["m", "newest"]) || versions.contains("newest"))
+    try expectEqualRows([a, b], Self.query)
+  }
+
+  @Test("An edit of a dropped column does not make a withheld version of its row a row of its own")
+  func withheldBesideDropped() throws {
+    let columns = "id TEXT PRIMARY KEY, title TEXT, body TEXT"
+    let (a, b) = try space.unlikePair(
+      columns, "\(columns), CHECK (title <> 'bad')", rows: "INSERT INTO t VALUES ('m', 'M', 'of m')"
+    )
+    try b.execute("UPDATE t SET body = 'of b'")
+    try b.write { try $0.beginSchemaChange() }
+    try b.execute("ALTER TABLE t DROP COLUMN body")
+    try b.write { try $0.endSchemaChange() }
+    try a.execute("UPDATE t SET title = 'bad'")
+    try converge([a, b], space)
+    #expect(try a.rows("SELECT title, body FROM t") == [["bad", "of b"]])
+    #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.kind) == [.record])
   }
 
   @Test("A kept edit that is written again brings the values of a dropped column")

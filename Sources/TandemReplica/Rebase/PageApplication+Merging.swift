@@ -33,34 +33,52 @@ extension PageApplication {
     switch decision {
     case .adoptRemote?:
       try recordDifference(versions.local, remote, .remote, change)
+      if let remote {
+        try tables.giveUpDroppedEdits(of: table, change.key.id, beside: remote) { _ in true }
+      }
       return remote
     case .adoptLocal?:
       try recordDifference(versions.local, remote, .local, change)
       return versions.local
     case .union?, nil: break
     }
-    var versions = versions
-    let hasDroppedEdits =
-      try remote != nil && tables.addDroppedEdits(of: table, change.key.id, to: &versions)
     let merge = RowMerge(
       base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
-    if hasDroppedEdits {
-      try tables.rebaseDroppedEdits(of: table, change.key.id, merge.result, onto: remote)
+    if let base = versions.base, let remote {
+      try giveUpDroppedEdits(of: table, base, remote, change)
     }
-    if var conflict = merge.conflict {
-      // Nobody can choose a value of a column that the table no longer has.
-      let isOfDroppedColumns =
-        conflict.fields?.allSatisfy { table.layout.offset(of: $0) == nil } ?? false
-      if hasDroppedEdits, isOfDroppedColumns, conflict.resolution.isUnresolved {
-        conflict.resolution = .remote
-      }
+    if let conflict = merge.conflict {
       try tables.record(conflict, change.key)
     } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
       try recordDifference(versions.local, remote, .unresolved, change)
     }
     return merge.result
+  }
+
+  /// Gives up edits of dropped columns that belong together with a field that the space has changed: nobody has seen
+  /// both. Those of other fields are merged when they are sent.
+  private func giveUpDroppedEdits(
+    of table: ReplicaTable, _ base: Record, _ remote: Record, _ change: SyncRecordState
+  ) throws {
+    guard table.mayHaveDroppedEdits else { return }
+    let merging = merging.merging(of: table.name)
+    // Of a column that was dropped since the base was made, the former value is not known.
+    let isLater = change.version > state.revision?.version ?? 0
+    let dropped = isLater ? columnChanges[table.name]?.dropped ?? [] : []
+    let names = remote.layout.names.map { FieldName($0) } + table.columnNames.map { FieldName($0) }
+    let changed = Set(
+      names.filter {
+        dropped.contains($0) || !base[$0.text].hasSameStorage(as: remote[$0.text])
+      })
+    try tables.giveUpDroppedEdits(of: table, change.key.id, beside: remote) { name in
+      if table.declaration.granularity == .record { return !changed.subtracting([name]).isEmpty }
+      return !merging.isCounter(name.text)
+        && merging.units.contains { unit in
+          unit.contains(name) && unit.contains { $0 != name && changed.contains($0) }
+        }
+    }
   }
 
   /// The versions of a row that are merged with that of the space.

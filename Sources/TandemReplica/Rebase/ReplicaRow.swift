@@ -1,5 +1,6 @@
 internal import TandemRecords
 internal import TandemSQLite
+internal import TandemSync
 
 /// The part of the space's version of a record that its row does not have.
 struct ParkedFields {
@@ -196,6 +197,17 @@ struct ReplicaRow {
             && unit.contains { !present[$0.text].hasSameStorage(as: seen[$0.text]) }
         }
     }
+  }
+
+  /// This row when a commit is made. The fields of a record that is merged as a whole belong together as well, unless a
+  /// column can never show what the space has: no edit of the record would leave this file any more.
+  func with(units: [Set<FieldName>]) -> ReplicaRow {
+    var row = self
+    row.units = units
+    guard table.declaration.granularity == .record else { return row }
+    row.units = [Set(table.columnNames.map { FieldName($0) })]
+    if row.showsAlteredValuesBesideEdits { row.units = units }
+    return row
   }
 
   /// True if one of these columns cannot store values such as that of the space.

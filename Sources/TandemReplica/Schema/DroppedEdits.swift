@@ -60,38 +60,30 @@ extension ReplicaTables {
     try touch(table, where: "EXISTS (SELECT 1 FROM \(table.droppedEdits) AS s WHERE \(isSame))")
   }
 
-  /// Adds the edits of dropped columns to versions of a row that are merged with a record of the space: a rule of several
-  /// fields concerns them too.
+  /// Keeps edits of dropped columns as resolved conflicts, and forgets them.
   ///
-  /// - Returns: True if there are such edits.
-  func addDroppedEdits(
-    of table: ReplicaTable, _ key: [FieldValue], to versions: inout (base: Record?, local: Record?)
-  ) throws -> Bool {
-    guard table.mayHaveDroppedEdits, var local = versions.local else { return false }
-    let edits = try droppedEdits(of: table, key)
-    for edit in edits {
-      if var base = versions.base {
-        edit.write(edit.former, to: &base)
-        versions.base = base
-      }
-      edit.write(edit.value, to: &local)
-    }
-    versions.local = local
-    return !edits.isEmpty
-  }
-
-  /// Makes the edits of dropped columns those that a merge with a record of the space has left.
-  func rebaseDroppedEdits(
-    of table: ReplicaTable, _ key: [FieldValue], _ result: Record?, onto remote: Record?
+  /// - Parameters:
+  ///   - remote: The record of the space, which stays.
+  ///   - isGivenUp: True for the columns of these edits.
+  func giveUpDroppedEdits(
+    of table: ReplicaTable, _ key: [FieldValue], beside remote: Record,
+    where isGivenUp: (FieldName) -> Bool
   ) throws {
-    for edit in try droppedEdits(of: table, key) {
-      let (value, former) = (result?[edit.name.text] ?? .null, remote?[edit.name.text] ?? .null)
-      if value.hasSameStorage(as: former) {
-        try forget(edit, table, key)
-      } else {
-        try replace(edit, by: value, from: former, table, key)
-      }
+    guard table.mayHaveDroppedEdits else { return }
+    // One of a column that came back is written into the row.
+    let edits = try droppedEdits(of: table, key).filter {
+      table.layout.offset(of: $0.name.text) == nil && isGivenUp($0.name)
     }
+    guard !edits.isEmpty else { return }
+    var (former, edited) = (remote, remote)
+    for edit in edits {
+      edit.write(edit.former, to: &former)
+      edit.write(edit.value, to: &edited)
+      try forget(edit, table, key)
+    }
+    try record(
+      .editEdit(base: former, local: edited, remote: remote), .remote, table.syncKey(key),
+      fields: edits.map(\.name.text))
   }
 
   /// The record of a row that is about to be sent, with the edits of columns that were dropped.

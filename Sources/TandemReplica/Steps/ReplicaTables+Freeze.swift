@@ -210,10 +210,7 @@ extension ReplicaTables {
     inserting first: Record? = nil, to draft: inout CommitDraft
   ) throws -> RowFate {
     let syncKey = row.table.syncKey(key)
-    var row = row
-    row.units =
-      row.table.declaration.granularity == .field
-      ? merging.units : [Set(row.table.columnNames.map { FieldName($0) })]
+    let row = row.with(units: merging.units)
     guard var change = try sendableChange(of: row, key, merging) else { return .stays }
     if let first {
       change.verbs = [.insert(first.completed(by: defaults[row.table.name]).withoutNulls)]

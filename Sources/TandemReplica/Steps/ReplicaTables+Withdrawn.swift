@@ -84,6 +84,7 @@ extension ReplicaTables {
     if try table.mayHaveDroppedEdits || parked(key) != nil {
       try unpark(self.row(table, key.id), key, new)
     }
+    try noteOutcomeOfDroppedEdits(of: table, key.id, base, verbs, isAccepted: true)
   }
 }
 
