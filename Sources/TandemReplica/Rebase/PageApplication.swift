@@ -14,7 +14,6 @@ struct PageApplication {
   var report = ReplicaApplyReport()
   /// The changes of columns since the base was made, by table.
   let columnChanges: [String: ColumnChanges]
-  private let unclaimed: [ReplicaTable]
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
@@ -26,8 +25,7 @@ struct PageApplication {
     self.state = state
     self.decision = state.pullNeed.needsDecision ? decision : nil
     columnChanges = try tables.columnChanges(schema)
-    unclaimed = try tables.unclaimedTables(of: tables.spaceTables())
-    placing = try RowPlacing(tables, schema, unclaimed: unclaimed)
+    placing = try RowPlacing(tables, schema)
   }
 
   /// - Parameters:
@@ -81,7 +79,7 @@ struct PageApplication {
     }
     guard let copied else { return nil }
     state.digest.add(copied.digest)
-    for table in unclaimed { try tables.touchRows(of: table) }
+    for table in placing.unclaimed { try tables.touchRows(of: table) }
     return (copied.writtenCount, copied.received)
   }
 

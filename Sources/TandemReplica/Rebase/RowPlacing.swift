@@ -40,7 +40,7 @@ struct RowPlacing {
   let firesTriggers: Bool
   /// The tables with a pending unique index of this file. Rows that come count as touched, because another copy may
   /// have sent them without their values in the index.
-  private let unclaimed: [ReplicaTable]
+  let unclaimed: [ReplicaTable]
   /// The records that wait, in the order in which they came.
   var waiting: [RowPlacement] = []
   /// Their positions.
@@ -61,12 +61,10 @@ struct RowPlacing {
   /// The kept edits that are rows which the space never had.
   private(set) var refusedInsertions: [KeptEdit.ID] = []
 
-  init(
-    _ tables: ReplicaTables, _ schema: ReplicaSchema, unclaimed: [ReplicaTable] = []
-  ) throws {
+  init(_ tables: ReplicaTables, _ schema: ReplicaSchema) throws {
     self.tables = tables
     self.schema = schema
-    self.unclaimed = unclaimed
+    unclaimed = try tables.unclaimedTables(of: tables.spaceTables())
     firesTriggers = try tables.foreignTriggers().areOnTables
   }
 
