@@ -100,9 +100,8 @@ extension SQLiteSpaceConnection {
   fileprivate func schemaSum() throws -> RecordDigest {
     var sum = RecordDigest.empty
     let hasher = RecordHasher()
-    let noFields = Record(uncheckedLayout: RecordLayout(uniqueNames: []), values: [])
     func add(_ table: SpaceStoredTable, _ row: [FieldValue]) {
-      sum.add(SyncKey(table: table.rawValue, id: row), noFields, by: hasher)
+      sum.add(SyncKey(table: table.rawValue, id: row), .empty, by: hasher)
     }
     if let row = try connection.row("SELECT tables FROM space") { add(.space, row) }
     for table in [SpaceStoredTable.rule, .columnDefinition]

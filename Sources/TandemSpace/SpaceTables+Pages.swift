@@ -15,6 +15,9 @@ extension SpaceTables {
     let position = try position(pull, state)
     // The history may have been lost, and the horizon may have moved, since the page before.
     if let gone = try gone(position.anchor, state) { return .gone(gone) }
+    if let known = pull.known, let gone = try gone(known, state), gone != .horizon {
+      return .gone(gone)
+    }
     let (changes, next) = try changes(after: position, pull)
     return .page(
       SyncPage(

@@ -65,6 +65,18 @@ struct AttachmentTests {
     #expect(try replica.rows("SELECT name FROM sqlite_schema WHERE name = '\(name)'").count == 1)
   }
 
+  @Test("A file with texts in UTF-16 is refused with the remedy")
+  func otherEncoding() throws {
+    let replica = try TestReplica(seed: 1)
+    try replica.execute("PRAGMA encoding = 'UTF-16le'")
+    try replica.execute("CREATE TABLE t (id TEXT PRIMARY KEY)")
+    try #require(try replica.rows("PRAGMA encoding") == [["UTF-16le"]])
+    let error = #expect(throws: ReplicaError.self) {
+      try replica.attach([AttachedTable("t")], try TestSpace())
+    }
+    #expect(error?.code == .unsuitable && error?.message.contains(".dump") == true)
+  }
+
   @Test("A table that cannot be synchronized is refused with the remedy", arguments: refusals)
   func refuses(refusal: Refusal) throws {
     let replica = try TestReplica(seed: 1)

@@ -133,6 +133,18 @@ struct KeptEditTests {
     #expect(try b.conflicts().map(\.resolution) == [.remote])
   }
 
+  @Test("A row that cannot be sent is noted once, with the reason that it has now")
+  func presentReason() throws {
+    let space = try TestSpace()
+    let file = try files(space)[0]
+    try file.execute("INSERT INTO user VALUES ('r', 'r@x', CAST(x'ff' AS TEXT))")
+    _ = try file.freeze()
+    try file.execute("UPDATE user SET name = zeroblob(5000000) WHERE id = 'r'")
+    _ = try file.freeze()
+    let notes = try open(file, .rejected).filter { $0.kind == .row }
+    #expect(notes.count == 1 && notes[0].reason.contains("longer than"))
+  }
+
   @Test("The number of an edit that was discarded is not used again")
   func numbersOfForgotten() throws {
     let space = try TestSpace()

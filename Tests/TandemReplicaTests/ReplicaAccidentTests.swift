@@ -206,6 +206,30 @@ struct ReplicaAccidentTests {
   }
 
   @Test(
+    "A pull of everything asks for a decision if the space was restored meanwhile",
+    arguments: [
+      "ALTER TABLE note ADD COLUMN extra TEXT", "UPDATE tandem_state SET pull = 'repair'",
+      "UPDATE tandem_state SET pull = 'horizon'",
+    ])
+  func restoredBeforeEverything(cause: String) throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try b.execute("INSERT INTO note VALUES ('m', 't', 'b')")
+    try converge([b, a], space)
+    let backup = try space.backup()
+    try b.execute("INSERT INTO note VALUES ('new', 't', 'b')")
+    try converge([b, a], space)
+    try space.restore(backup)
+    // It has sent nothing that the space could lack.
+    try a.execute(cause)
+    #expect(throws: ReplicaError.self) { try a.sync(space) }
+    #expect(try a.state.pullNeed == .history)
+    #expect(try a.rows("SELECT id FROM note ORDER BY id") == [["m"], ["new"]])
+    a.decision = .union
+    try converge([a], space)
+    #expect(try space.records().count == 2)
+  }
+
+  @Test(
     "The application decides about a new history, and the versions that lose are recorded",
     arguments: EpochPolicy.Decision.allCases)
   func epoch(decision: EpochPolicy.Decision) throws {

@@ -10,36 +10,15 @@ import Testing
 
 @Suite("Changes of the schema of attached tables")
 struct SchemaChangeTests {
-  static let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, body TEXT)"]
   static let query = "SELECT * FROM note ORDER BY id"
 
   let space: TestSpace
 
   init() throws { space = try TestSpace() }
 
-  private func replica(
-    _ seed: UInt64, columns: [String]? = nil, merging: ReplicaMerging = ReplicaMerging()
-  ) throws -> TestReplica {
-    try TestReplica(
-      seed: seed, Self.schema, tables: [AttachedTable("note", columns: columns)], space: space,
-      merging: merging)
-  }
-
-  /// Two files with two rows, in step.
-  private func pair() throws -> (TestReplica, TestReplica) {
-    let (a, b) = (try replica(1), try replica(2))
-    try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m'), ('n', 'N', 'of n')")
-    try converge([a, b], space)
-    return (a, b)
-  }
-
-  private func addColumn(_ replica: TestReplica, _ declaration: String) throws {
-    try replica.execute("ALTER TABLE note ADD COLUMN \(declaration)")
-  }
-
   @Test("A key that gets another type is another key: the former ones are deleted")
   func typeOfKey() throws {
-    let (a, _) = try pair()
+    let (a, _) = try space.notePair()
     try a.execute("INSERT INTO note VALUES ('1', 'one', NULL)")
     try converge([a], space)
     try a.write { try $0.beginSchemaChange() }
@@ -56,9 +35,9 @@ struct SchemaChangeTests {
 
   @Test("A new column is synchronized, and a copy that lacks it keeps its values aside")
   func addedColumn() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     try a.execute("UPDATE note SET title = 'before' WHERE id = 'm'")
-    try addColumn(a, "likes INTEGER")
+    try a.addColumn("likes INTEGER")
     // No trigger sees this edit.
     try a.execute("UPDATE note SET likes = 7 WHERE id = 'n'")
     try a.execute("INSERT INTO note VALUES ('o', 'O', NULL, 1)")
@@ -79,7 +58,7 @@ struct SchemaChangeTests {
       try a.rows("SELECT title, likes FROM note ORDER BY id")
         == [["before", .null], ["of b", 7], ["replaced", 1]])
     // When the copy gets the column, it gets the values.
-    try addColumn(b, "likes INTEGER")
+    try b.addColumn("likes INTEGER")
     try converge([b, a], space)
     try expectEqualRows([a, b], Self.query)
     #expect(try b.rows("SELECT * FROM tandem_parked").isEmpty)
@@ -91,11 +70,11 @@ struct SchemaChangeTests {
 
   @Test("The default of a new column is no edit, but reaches copies that have no value")
   func defaults() throws {
-    let (a, b) = try pair()
-    try addColumn(a, "likes INTEGER NOT NULL DEFAULT 5")
+    let (a, b) = try space.notePair()
+    try a.addColumn("likes INTEGER NOT NULL DEFAULT 5")
     try a.execute("UPDATE note SET likes = 7 WHERE id = 'm'")
     try a.sync(space)
-    try addColumn(b, "likes INTEGER NOT NULL DEFAULT 5")
+    try b.addColumn("likes INTEGER NOT NULL DEFAULT 5")
     try b.execute("UPDATE note SET likes = 8 WHERE id = 'n'")
     try converge([b, a], space)
     try expectEqualRows([a, b], "SELECT likes FROM note ORDER BY id", [[7], [8]])
@@ -104,11 +83,29 @@ struct SchemaChangeTests {
     #expect(try b.conflicts().map { [$0.local?["likes"], $0.remote?["likes"]] } == [[8, 5]])
   }
 
+  @Test(
+    "A counter that all copies add or rename has no conflict, and counts on",
+    arguments: ["ADD COLUMN likes INTEGER NOT NULL DEFAULT 5", "RENAME COLUMN hits TO likes"])
+  func newCounter(change: String) throws {
+    let files = try space.pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, hits INTEGER)"], "t",
+      rows: ["INSERT INTO t VALUES ('m', 5), ('n', 5)"])
+    for file in files {
+      file.merging = ReplicaMerging(["t": TableMerging(fields: ["likes": .counter])])
+      try file.execute("ALTER TABLE t \(change)")
+    }
+    try converge(files, space)
+    for file in files { try file.execute("UPDATE t SET likes = likes + 1") }
+    try converge(files, space)
+    try expectEqualRows(files, "SELECT id, likes FROM t ORDER BY id", [["m", 7], ["n", 7]])
+    #expect(try files.allSatisfy { try $0.conflicts(includingResolved: false).isEmpty })
+  }
+
   @Test("Two values of a new column that were written apart are a conflict")
   func conflict() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     for (replica, value) in [(a, 1), (b, 2)] {
-      try addColumn(replica, "likes INTEGER DEFAULT 0")
+      try replica.addColumn("likes INTEGER DEFAULT 0")
       try replica.execute("UPDATE note SET likes = \(value) WHERE id = 'm'")
     }
     try converge([a, b], space)
@@ -120,8 +117,8 @@ struct SchemaChangeTests {
 
   @Test("A row of a copy that lacks a column gets the default of the column, everywhere")
   func missingValue() throws {
-    let (a, b) = try pair()
-    try addColumn(a, "likes INTEGER NOT NULL DEFAULT 5")
+    let (a, b) = try space.notePair()
+    try a.addColumn("likes INTEGER NOT NULL DEFAULT 5")
     try converge([a, b], space)
     try b.execute("INSERT INTO note VALUES ('o', 'O', NULL)")
     try converge([b, a, b], space)
@@ -130,282 +127,9 @@ struct SchemaChangeTests {
     #expect(try a.rows("SELECT * FROM tandem_kept WHERE kind = 'edit'").isEmpty)
   }
 
-  @Test("A column that is dropped stays in the space and in other copies")
-  func droppedColumn() throws {
-    let (a, b) = try pair()
-    try a.execute("UPDATE note SET title = 'edited' WHERE id = 'm'")
-    // SQLite refuses it while triggers name the column.
-    #expect(throws: DatabaseError.self) { try a.execute("ALTER TABLE note DROP COLUMN body") }
-    try a.write { try $0.beginSchemaChange() }
-    #expect(throws: ReplicaError.self) { try a.sync(space) }
-    try a.execute("ALTER TABLE note DROP COLUMN body")
-    try a.execute("UPDATE note SET title = 'meanwhile' WHERE id = 'n'")
-    try a.execute("INSERT INTO note VALUES ('o', 'new')")
-    try a.write { try $0.endSchemaChange() }
-    #expect(try a.rows("SELECT count(*) FROM tandem_shadow_note") == [[3]])
-    try a.execute("INSERT INTO note VALUES ('p', 'later')")
-    try b.execute("UPDATE note SET body = 'of b' WHERE id = 'n'")
-    try converge([a, b], space)
-    try expectEqualRows(
-      [a, b], "SELECT id, title FROM note ORDER BY id",
-      [["m", "edited"], ["n", "meanwhile"], ["o", "new"], ["p", "later"]])
-    #expect(
-      try b.rows("SELECT body FROM note ORDER BY id") == [["of m"], ["of b"], [.null], [.null]])
-    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
-    // The column may come back, with its values.
-    try addColumn(a, "body TEXT")
-    try converge([a, b], space)
-    try expectEqualRows([a, b], Self.query)
-  }
-
-  /// Drops the column `body` between the beginning and the end of a change of the schema.
-  private func dropBody(_ replica: TestReplica) throws {
-    try replica.write { try $0.beginSchemaChange() }
-    try replica.execute("ALTER TABLE note DROP COLUMN body")
-    try replica.write { try $0.endSchemaChange() }
-  }
-
-  private func bodies(_ replica: TestReplica) throws -> [[FieldValue]] {
-    try replica.rows("SELECT id, body FROM note ORDER BY id")
-  }
-
-  @Test("Edits of a dropped column that were not sent reach the other copies")
-  func unsentEdits() throws {
-    let (a, b) = try pair()
-    try a.execute("UPDATE note SET body = 'unsent' WHERE id = 'm'")
-    try a.execute("UPDATE note SET body = NULL WHERE id = 'n'")
-    try a.execute("INSERT INTO note VALUES ('o', 'O', 'new')")
-    try dropBody(a)
-    #expect(try a.read { try $0.status() }.pendingCount == 3)
-    #expect(try !a.read { try $0.summary() }.isUpToDate)
-    try converge([a, b], space)
-    #expect(try bodies(b) == [["m", "unsent"], ["n", .null], ["o", "new"]])
-    #expect(try a.read { try $0.status() }.pendingCount == 0)
-    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
-    // They are sent once.
-    try b.execute("UPDATE note SET body = 'of b'")
-    try converge([b, a, b], space)
-    #expect(try bodies(b) == [["m", "of b"], ["n", "of b"], ["o", "of b"]])
-  }
-
-  @Test("Edits of a dropped column are sent by a file that was never synchronized")
-  func unsentBeforeFirst() throws {
-    let (a, b) = (try replica(1), try replica(2))
-    try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m')")
-    try dropBody(a)
-    try converge([a, b], space)
-    #expect(try bodies(b) == [["m", "of m"]])
-  }
-
-  @Test("An edit of a dropped column conflicts with one of another copy, and loses with a record")
-  func unsentConflict() throws {
-    let (a, b) = try pair()
-    try a.execute("UPDATE note SET body = 'of a' WHERE id = 'm'")
-    try b.execute("UPDATE note SET body = 'of b' WHERE id = 'm'")
-    try b.sync(space)
-    try dropBody(a)
-    try converge([a, b], space)
-    #expect(try bodies(b) == [["m", "of b"], ["n", "of n"]])
-    let conflict = try #require(try a.conflicts().first)
-    #expect(conflict.fields == ["body"] && conflict.resolution == .remote)
-    #expect(
-      conflict.base?["body"] == "of m" && conflict.local?["body"] == "of a"
-        && conflict.remote?["body"] == "of b")
-    // The other copies see it in the log.
-    #expect(try a.rows("SELECT count(*) FROM tandem_kept WHERE reported_in = 0") == [[1]])
-  }
-
-  @Test(
-    "A commit that waits for its answer while its column is dropped loses nothing",
-    arguments: [true, false])
-  func unsentOutbox(isRefused: Bool) throws {
-    let (a, b) = try pair()
-    try a.execute("UPDATE note SET title = 'of a', body = 'of a' WHERE id = 'm'")
-    let bytes = try #require(try a.freeze())
-    if isRefused {
-      try b.execute("UPDATE note SET title = 'of b' WHERE id = 'm'")
-      try b.sync(space)
-    }
-    let outcome = try space.push(bytes)
-    try a.execute("UPDATE note SET body = 'later' WHERE id = 'm'")
-    try dropBody(a)
-    try a.settle(outcome, bytes)
-    try converge([a, b], space)
-    #expect(try bodies(b) == [["m", "later"], ["n", "of n"]])
-    #expect(try a.conflicts().map(\.fields) == (isRefused ? [["title"]] : []))
-  }
-
-  @Test("An addition to a counter counts once although its column is dropped before it is sent")
-  func unsentCounter() throws {
-    let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, likes INTEGER, title TEXT)"]
-    let merging = ReplicaMerging(["note": TableMerging(fields: ["likes": .counter])])
-    let files = try [1, 2].map {
-      try TestReplica(
-        seed: $0, schema, tables: [AttachedTable("note")], space: space, merging: merging)
-    }
-    try files[0].execute("INSERT INTO note VALUES ('m', 5, 'M')")
-    try converge(files, space)
-    try files[0].execute("UPDATE note SET likes = likes + 10")
-    try files[1].execute("UPDATE note SET likes = likes + 1")
-    try files[1].sync(space)
-    try files[0].write { try $0.beginSchemaChange() }
-    try files[0].execute("ALTER TABLE note DROP COLUMN likes")
-    try files[0].write { try $0.endSchemaChange() }
-    try converge(files, space)
-    // Nor is it sent again.
-    try files[0].execute("UPDATE note SET title = 'later'")
-    try converge(files, space)
-    #expect(try files[1].rows("SELECT likes, title FROM note") == [[16, "later"]])
-    #expect(try files[0].read { try $0.status() }.pendingCount == 0)
-  }
-
-  @Test(
-    "An edit of a dropped column conflicts with one of another column of the same unit",
-    arguments: [true, false])
-  func unsentUnit(isRecord: Bool) throws {
-    let check = isRecord ? "" : ", CHECK (low <= high)"
-    let schema = ["CREATE TABLE bounds (id TEXT PRIMARY KEY, low INTEGER, high INTEGER\(check))"]
-    let table = AttachedTable("bounds", granularity: isRecord ? .record : .field)
-    let (a, b) = try (
-      TestReplica(seed: 1, schema, tables: [table], space: space),
-      TestReplica(seed: 2, schema, tables: [table], space: space)
-    )
-    try a.execute("INSERT INTO bounds VALUES ('m', 1, 5)")
-    try converge([a, b], space)
-    try b.execute("UPDATE bounds SET low = 4")
-    try b.sync(space)
-    try a.execute("UPDATE bounds SET high = 2")
-    try a.write { try $0.beginSchemaChange() }
-    try a.execute("CREATE TABLE other (id TEXT PRIMARY KEY, low INTEGER)")
-    try a.execute("INSERT INTO other SELECT id, low FROM bounds")
-    try a.execute("DROP TABLE bounds")
-    try a.execute("ALTER TABLE other RENAME TO bounds")
-    try a.write { try $0.endSchemaChange() }
-    try converge([a, b], space)
-    #expect(try b.rows("SELECT low, high FROM bounds") == [[4, 5]])
-    let conflict = try #require(try a.conflicts().first)
-    #expect(conflict.local?["high"] == 2 && conflict.remote?["low"] == 4)
-    #expect(conflict.resolution == .remote && conflict.fields == ["high"])
-    #expect(try a.read { try $0.status() }.pendingCount == 0)
-  }
-
-  @Test("An edit of a column that came back is newer than one that was kept when it was dropped")
-  func newerThanDropped() throws {
-    let (a, b) = try pair()
-    try a.execute("UPDATE note SET body = 'of a' WHERE id = 'm'")
-    try dropBody(a)
-    try addColumn(a, "body TEXT")
-    try a.execute("UPDATE note SET body = 'newest' WHERE id = 'm'")
-    try converge([a, b], space)
-    let versions = try a.conflicts().flatMap { [$0.local?["body"], $0.remote?["body"]] }
-    #expect(try bodies(b).contains(["m", "newest"]) || versions.contains("newest"))
-    try expectEqualRows([a, b], Self.query)
-  }
-
-  @Test("An edit of a dropped column does not make a withheld version of its row a row of its own")
-  func withheldBesideDropped() throws {
-    let columns = "id TEXT PRIMARY KEY, title TEXT, body TEXT"
-    let (a, b) = try space.unlikePair(
-      columns, "\(columns), CHECK (title <> 'bad')", rows: "INSERT INTO t VALUES ('m', 'M', 'of m')"
-    )
-    try b.execute("UPDATE t SET body = 'of b'")
-    try b.write { try $0.beginSchemaChange() }
-    try b.execute("ALTER TABLE t DROP COLUMN body")
-    try b.write { try $0.endSchemaChange() }
-    try a.execute("UPDATE t SET title = 'bad'")
-    try converge([a, b], space)
-    #expect(try a.rows("SELECT title, body FROM t") == [["bad", "of b"]])
-    #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.kind) == [.record])
-  }
-
-  @Test("A kept edit that is written again brings the values of a dropped column")
-  func keptEditOfDroppedColumn() throws {
-    let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT UNIQUE, body TEXT)"]
-    let (a, b) = try (
-      TestReplica(seed: 1, schema, tables: [AttachedTable("note")], space: space),
-      TestReplica(seed: 2, schema, tables: [AttachedTable("note")], space: space)
-    )
-    try a.execute("INSERT INTO note VALUES ('d', 'deleted there', 'of d')")
-    try converge([a, b], space)
-    try b.execute("INSERT INTO note VALUES ('m', 'same', 'of b')")
-    try b.execute("DELETE FROM note WHERE id = 'd'")
-    try converge([b], space)
-    a.merging = ReplicaMerging(["note": TableMerging(record: .unresolved)])
-    try a.execute("INSERT INTO note VALUES ('n', 'same', 'of a')")
-    try a.execute("UPDATE note SET title = 'edited here' WHERE id = 'd'")
-    try converge([a, b], space)
-    try dropBody(a)
-    let rejected = try #require(try a.read { try $0.keptEdits(.rejected) }.first)
-    try a.write { try $0.resolve(.one(rejected.id), by: .fields(["title": "other"])) }
-    let conflict = try #require(try a.conflicts(includingResolved: false).first)
-    try a.write { try $0.resolve(.one(conflict.id), by: .local) }
-    try converge([a, b], space)
-    #expect(
-      try b.rows(Self.query) == [
-        ["d", "edited here", "of d"], ["m", "same", "of b"], ["n", "other", "of a"],
-      ])
-  }
-
-  @Test("An edit of a dropped column of a deleted record is kept as a conflict")
-  func unsentOfDeleted() throws {
-    let (a, b) = try pair()
-    try a.execute("UPDATE note SET body = 'of a'")
-    try dropBody(a)
-    try b.execute("DELETE FROM note WHERE id = 'm'")
-    try b.sync(space)
-    try a.execute("DELETE FROM note WHERE id = 'n'")
-    try converge([a, b], space)
-    try expectEqualRows([a, b], "SELECT id FROM note", [])
-    let conflict = try #require(try a.conflicts().first)
-    #expect(conflict.key.id == ["m"] && conflict.local?["body"] == "of a")
-    #expect(try a.conflicts().count == 1)
-  }
-
-  @Test("A column that comes back before its edits were sent gets them")
-  func unsentRestored() throws {
-    let (a, b) = try pair()
-    try a.execute("UPDATE note SET body = 'of a' WHERE id = 'm'")
-    try dropBody(a)
-    try addColumn(a, "body TEXT")
-    try converge([a, b], space)
-    try expectEqualRows([a, b], Self.query, [["m", "M", "of a"], ["n", "N", "of n"]])
-    #expect(try a.conflicts().isEmpty)
-  }
-
-  @Test("The values of a column that was dropped and came back are edits")
-  func replacedColumn() throws {
-    let (a, b) = try pair()
-    try b.execute("INSERT INTO note VALUES ('o', 'O', NULL)")
-    try converge([b, a], space)
-    try dropBody(a)
-    try addColumn(a, "body TEXT")
-    try a.execute("UPDATE note SET body = 'anew ' || id")
-    try converge([a, b], space)
-    // The space had values that the new ones have not seen: they stay, and conflicts are open.
-    #expect(try bodies(a) == [["m", "of m"], ["n", "of n"], ["o", "anew o"]])
-    let conflicts = try a.conflicts(includingResolved: false)
-    #expect(conflicts.map { $0.local?["body"] } == ["anew m", "anew n"])
-    try expectEqualRows([a, b], Self.query)
-  }
-
-  @Test("A value that is kept aside outlives a deletion that its row beats")
-  func parkedOfDeleted() throws {
-    let (a, b) = try pair()
-    try dropBody(a)
-    try converge([a, b], space)
-    try b.execute("DELETE FROM note")
-    try b.sync(space)
-    try addColumn(a, "body TEXT")
-    try a.execute("UPDATE note SET title = 'edited'")
-    try a.execute("UPDATE note SET body = 'edited' WHERE id = 'n'")
-    try converge([a, b], space)
-    try expectEqualRows(
-      [a, b], Self.query, [["m", "edited", "of m"], ["n", "edited", "edited"]])
-  }
-
   @Test("A migration may change columns, rows and the table itself")
   func migration() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     try a.execute("UPDATE note SET body = 'edited' WHERE id = 'm'")
     try a.database.migrate([
       DatabaseMigration("drop body") { transaction in
@@ -435,7 +159,7 @@ struct SchemaChangeTests {
 
   @Test("A table that another program builds anew without changing it loses nothing")
   func rebuilt() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     try b.execute("UPDATE note SET body = 'of b' WHERE id = 'n'")
     try b.sync(space)
     try a.execute("UPDATE note SET title = 'unsent' WHERE id = 'm'")
@@ -454,7 +178,7 @@ struct SchemaChangeTests {
 
   @Test("A table that another program builds anew with other rows is repaired, with a record")
   func changedWhileBuilt() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     for statement in [
       "CREATE TABLE other (id TEXT PRIMARY KEY, title TEXT, likes INTEGER DEFAULT 3)",
       "INSERT INTO other (id, title) SELECT id, lower(title) FROM note", "DROP TABLE note",
@@ -470,7 +194,7 @@ struct SchemaChangeTests {
 
   @Test("A renamed column is a new one with the values of the old one")
   func renamedColumn() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     try a.execute("ALTER TABLE note RENAME COLUMN title TO name")
     try a.execute("UPDATE note SET name = 'edited' WHERE id = 'm'")
     try converge([a, b], space)
@@ -487,8 +211,8 @@ struct SchemaChangeTests {
 
   @Test("A copy that was attached with chosen columns does not take over new ones")
   func chosenColumns() throws {
-    let a = try replica(1, columns: ["title"])
-    try addColumn(a, "likes INTEGER")
+    let a = try space.notes(1, columns: ["title"])
+    try a.addColumn("likes INTEGER")
     try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m', 1)")
     try converge([a], space)
     #expect(try space.records().values.map { $0.layout.names } == [["title"]])
@@ -496,7 +220,7 @@ struct SchemaChangeTests {
 
   @Test("A shadow that was dropped comes back, and rows that it knew are recorded")
   func droppedShadow() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     try a.execute("UPDATE note SET title = 'edited' WHERE id = 'm'")
     try a.execute("DROP TABLE tandem_shadow_note")
     try a.sync(space)
@@ -509,10 +233,10 @@ struct SchemaChangeTests {
 
   @Test("A change of the schema while a commit waits for its outcome loses nothing")
   func outbox() throws {
-    let (a, b) = try pair()
+    let (a, b) = try space.notePair()
     try a.execute("UPDATE note SET title = 'frozen' WHERE id = 'm'")
     let bytes = try #require(try a.freeze())
-    try addColumn(a, "likes INTEGER NOT NULL DEFAULT 5")
+    try a.addColumn("likes INTEGER NOT NULL DEFAULT 5")
     try a.execute("UPDATE note SET likes = 6, body = 'later' WHERE id = 'm'")
     _ = try space.push(bytes)
     // The answer is lost, and the commit is sent again.
@@ -524,7 +248,7 @@ struct SchemaChangeTests {
 
   @Test("Before the first synchronization, the schema may change in any way")
   func beforeFirstSync() throws {
-    let a = try replica(1)
+    let a = try space.notes(1)
     try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m')")
     for statement in [
       "CREATE TABLE other (id TEXT PRIMARY KEY, title TEXT, likes INTEGER DEFAULT 3)",
@@ -533,7 +257,7 @@ struct SchemaChangeTests {
     ] {
       try a.execute(statement)
     }
-    let b = try replica(2)
+    let b = try space.notes(2)
     try converge([a, b], space)
     #expect(try a.rows(Self.query) == [["m", "M", 3], ["n", "N", 4]])
     #expect(try b.rows(Self.query) == [["m", "M", .null], ["n", "N", .null]])
@@ -542,7 +266,7 @@ struct SchemaChangeTests {
 
   @Test("Another key and a missing table are refused until they are put right")
   func refusals() throws {
-    let (a, _) = try pair()
+    let (a, _) = try space.notePair()
     try a.execute("ALTER TABLE note RENAME TO memo")
     let gone = #expect(throws: ReplicaError.self) { try a.sync(space) }
     #expect(gone?.code == .schema && gone?.message.contains("note is gone") ?? false)
@@ -563,6 +287,36 @@ struct SchemaChangeTests {
   func random(seed: UInt64) throws {
     let issues = try RandomSchemas(seed: seed).run()
     #expect(issues.isEmpty, "seed \(seed): \(issues)")
+  }
+}
+
+/// Files of notes, whose table changes.
+extension TestSpace {
+  func notes(_ seed: UInt64, columns: [String]? = nil) throws -> TestReplica {
+    try TestReplica(
+      seed: seed, ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, body TEXT)"],
+      tables: [AttachedTable("note", columns: columns)], space: self)
+  }
+
+  /// Two files with two rows, in step.
+  func notePair() throws -> (TestReplica, TestReplica) {
+    let (a, b) = (try notes(1), try notes(2))
+    try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m'), ('n', 'N', 'of n')")
+    try converge([a, b], self)
+    return (a, b)
+  }
+}
+
+extension TestReplica {
+  func addColumn(_ declaration: String) throws {
+    try execute("ALTER TABLE note ADD COLUMN \(declaration)")
+  }
+
+  /// Drops a column between the beginning and the end of a change of the schema.
+  func dropColumn(_ name: String, of table: String = "note") throws {
+    try write { try $0.beginSchemaChange() }
+    try execute("ALTER TABLE \(table) DROP COLUMN \(name)")
+    try write { try $0.endSchemaChange() }
   }
 }
 

@@ -229,6 +229,26 @@ struct UniqueIndexTests {
     #expect(try space.state.tables.allSatisfy(\.pending.isEmpty))
   }
 
+  @Test("A value that a column alters is no edit while an index that was created later is pending")
+  func alteredWhilePending() throws {
+    let space = try TestSpace()
+    let files = try ["REAL", "INTEGER"].enumerated().map { number, type in
+      try TestReplica(
+        seed: UInt64(number + 1), ["CREATE TABLE t (id TEXT PRIMARY KEY, n \(type), name TEXT)"],
+        withBlindSpots: [AttachedTable("t")], space: space)
+    }
+    try files[1].execute("INSERT INTO t VALUES ('m', 1, 'M')")
+    try converge(files, space)
+    try files[0].execute("CREATE UNIQUE INDEX late ON t (lower(name))")
+    try files[0].declare(to: space)
+    try files[1].execute("UPDATE t SET n = 2")
+    try files[1].sync(space)
+    try converge(files, space)
+    let record = try #require(try space.records().values.first)
+    #expect(record["n"].hasSameStorage(as: 2))
+    #expect(try space.state.tables[0].pending.isEmpty)
+  }
+
   @Test(
     "An index that one copy creates while all run on holds in the end, unless rows that are there break it [pending]",
     arguments: 1...8)

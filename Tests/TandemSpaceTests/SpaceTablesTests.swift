@@ -119,6 +119,8 @@ import Testing
     #expect(parted.version == lost.version && parted.epoch == lost.epoch && parted != lost)
     #expect(try backup.commit(other.commit(lost, [])) == .gone(.history))
     #expect(try backup.page(SyncPull(replica: nil, since: lost)) == .gone(.history))
+    // So it is for a reader that knows it although it wants all records.
+    #expect(try backup.page(SyncPull(replica: nil, since: nil, known: lost)) == .gone(.history))
 
     // A commit whose base is gone consumes no sequence.
     other.sequence = 1
@@ -126,6 +128,10 @@ import Testing
     try backup.run { space, _ in try space.forget(before: 3) }
     #expect(try backup.commit(other.commit(parted, [])) == .gone(.horizon))
     #expect(try backup.page(SyncPull(replica: nil, since: parted)) == .gone(.horizon))
+    guard case .page = try backup.page(SyncPull(replica: nil, since: nil, known: parted)) else {
+      Issue.record("all records need no history above the horizon")
+      return
+    }
     // The lost history is known as such for ever [memory].
     other.sequence = 2
     #expect(try backup.commit(other.commit(lost, [])) == .gone(.history))

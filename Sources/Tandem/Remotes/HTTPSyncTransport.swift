@@ -51,7 +51,8 @@ struct HTTPSyncTransport: SyncRemote {
     let response = try await response(
       .get, "/changes",
       [
-        ("since", pull.since?.description), ("cursor", pull.cursor), ("limit", limit),
+        ("since", pull.since?.description), ("known", pull.known?.description),
+        ("cursor", pull.cursor), ("limit", limit),
         ("replica", pull.replica?.description), ("numbers", pull.asksForNumbers ? "true" : nil),
       ])
     if response.head.status != 200 {

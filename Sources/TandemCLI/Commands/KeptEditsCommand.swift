@@ -147,7 +147,7 @@ extension KeptEdit {
       json.field("table", table)
       json.field("key") { primaryKey.writeKey(to: &$0) }
       json.field("kind", kind.rawValue)
-      json.field("reason", reason)
+      json.field("reason", shownReason)
       let names = fieldNames
       json.field("base", base?.with(names))
       json.field("local", local?.with(names))
@@ -155,6 +155,8 @@ extension KeptEdit {
       json.field("resolution", resolution.rawValue)
     }
   }
+
+  private var shownReason: String { LibraryNames.replaced(in: reason) }
 
   /// The names of the fields of all versions.
   private var fieldNames: [String] {
@@ -174,11 +176,11 @@ extension KeptEdit {
         + ["  local   \(local.shownText)", "  remote  \(remote.shownText)"]
     case .edit:
       let base = base.map { ["  base    \(Optional($0).shownText)"] } ?? []
-      return ["rejected \(id): edit \(title): \(reason)"] + base
+      return ["rejected \(id): edit \(title): \(shownReason)"] + base
         + ["  local   \(local.shownText)"]
-    case .row: return ["rejected \(id): row \(title): \(reason)"]
+    case .row: return ["rejected \(id): row \(title): \(shownReason)"]
     case .record:
-      return ["rejected \(id): record \(title): \(reason)", "  remote  \(remote.shownText)"]
+      return ["rejected \(id): record \(title): \(shownReason)", "  remote  \(remote.shownText)"]
     }
   }
 }

@@ -22,6 +22,9 @@ public struct Record: Sendable {
     self.values = values
   }
 
+  /// A record without fields.
+  package static let empty = Record(uncheckedLayout: RecordLayout(uniqueNames: []), values: [])
+
   /// Creates a record from its fields. Returns `nil` if a name is repeated or there are too many
   /// fields.
   public init?(_ fields: [(name: String, value: FieldValue)]) {

@@ -143,7 +143,13 @@ extension ReplicaTables {
   }
 
   /// Notes an edit that is still in its row and cannot be sent.
-  func noteRow(_ key: SyncKey, _ reason: String) throws { try note(.row, key, reason) }
+  func noteRow(_ key: SyncKey, _ reason: String) throws {
+    // What kept it in its row before is no longer so.
+    try run(
+      "DELETE FROM tandem_kept WHERE \"table\" = ? AND \"key\" = ? AND kind = 'row' AND reason <> ?",
+      [.text(key.table), .text(key.idText), .text(reason)])
+    try note(.row, key, reason)
+  }
 
   /// Notes a version of the space that the table does not accept; `nil` if the row has it, or there is
   /// none any more.

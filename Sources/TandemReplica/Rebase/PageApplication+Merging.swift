@@ -8,12 +8,50 @@ extension PageApplication {
   func merge(
     _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, isFirst: Bool
   ) throws -> Record? {
+    let edits = try tables.droppedEdits(of: table, change.key.id)
     // The second time, the base is what came the first time.
-    let versions =
+    var versions =
       try isFirst && !isDecided
-      ? versions(row, with: change, in: table) : (base: row.base, local: row.local)
+      ? versions(row, with: change, in: table, hasEdits: !edits.isEmpty)
+      : (base: row.base, local: row.local)
     let isRepaired = state.pullNeed == .repair && isFirst && row.isTouched
-    return try merge(versions, with: change, in: table, isRepaired: isRepaired)
+    guard !edits.isEmpty, versions.local != nil else {
+      return try merge(versions, with: change, in: table, isRepaired: isRepaired)
+    }
+    let isMissing = { (edit: DroppedEdit) in table.layout.offset(of: edit.name.text) == nil }
+    let missing = edits.filter(isMissing)
+    if decision != .adoptRemote {
+      // An edit that no row shows does not revive a record.
+      add(
+        change.fields == nil ? edits.filter { !isMissing($0) } : edits, to: &versions, row)
+    }
+    let result = try merge(
+      versions, with: change, in: table, isRepaired: isRepaired,
+      missing: missing.map(\.name))
+    guard let remote = change.fields, let result else { return result }
+    let overruled = (decision == .adoptRemote ? edits : missing).overruled(by: result)
+    try tables.rebase(edits, on: remote, result, of: table, change.key.id, overruled: overruled)
+    return result.with(missing.map(\.name.text), of: remote)
+  }
+
+  /// Adds edits of columns that the table does not have, or has again, to two versions of a row.
+  private func add(
+    _ edits: [DroppedEdit], to versions: inout (base: Record?, local: Record?), _ row: ReplicaRow
+  ) {
+    guard var local = versions.local else { return }
+    for edit in edits {
+      let name = edit.name.text
+      var value = edit.value
+      if row.table.layout.offset(of: name) != nil {
+        let column = columnChanges[row.table.name]?.added.first { $0.name == edit.name }
+        guard let column, let present = row.present else { continue }
+        // A value that not all rows got is a later edit.
+        if !column.isStandard(present[name]) { value = present[name] }
+      }
+      edit.write(value, to: &local)
+      versions.base = versions.base.map { [edit].versions(of: $0).former }
+    }
+    versions.local = local
   }
 
   /// True if one side decides on all records.
@@ -24,18 +62,17 @@ extension PageApplication {
     }
   }
 
-  /// - Parameter isRepaired: True if the base may have edits that no trigger noted.
-  func merge(
+  /// - Parameters:
+  ///   - isRepaired: True if the base may have edits that no trigger noted.
+  ///   - missing: The fields for which the table has no column any more.
+  private func merge(
     _ versions: (base: Record?, local: Record?), with change: SyncRecordState,
-    in table: ReplicaTable, isRepaired: Bool = false
+    in table: ReplicaTable, isRepaired: Bool, missing: [FieldName] = []
   ) throws -> Record? {
     let remote = change.fields
     switch decision {
     case .adoptRemote?:
       try recordDifference(versions.local, remote, .remote, change)
-      if let remote {
-        try tables.giveUpDroppedEdits(of: table, change.key.id, beside: remote) { _ in true }
-      }
       return remote
     case .adoptLocal?:
       try recordDifference(versions.local, remote, .local, change)
@@ -45,11 +82,12 @@ extension PageApplication {
     let merge = RowMerge(
       base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
-    if let base = versions.base, let remote {
-      try giveUpDroppedEdits(of: table, base, remote, change)
-    }
     if let conflict = merge.conflict {
-      try tables.record(conflict, change.key)
+      // Nobody can choose a version that needs a column which the table does not have.
+      let dropped = columnChanges[table.name]?.dropped ?? []
+      if let conflict = conflict.without(dropped + missing) {
+        try tables.record(conflict, change.key)
+      }
     } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
       try recordDifference(versions.local, remote, .unresolved, change)
@@ -57,33 +95,11 @@ extension PageApplication {
     return merge.result
   }
 
-  /// Gives up edits of dropped columns that belong together with a field that the space has changed: nobody has seen
-  /// both. Those of other fields are merged when they are sent.
-  private func giveUpDroppedEdits(
-    of table: ReplicaTable, _ base: Record, _ remote: Record, _ change: SyncRecordState
-  ) throws {
-    guard table.mayHaveDroppedEdits else { return }
-    let merging = merging.merging(of: table.name)
-    // Of a column that was dropped since the base was made, the former value is not known.
-    let isLater = change.version > state.revision?.version ?? 0
-    let dropped = isLater ? columnChanges[table.name]?.dropped ?? [] : []
-    let names = remote.layout.names.map { FieldName($0) } + table.columnNames.map { FieldName($0) }
-    let changed = Set(
-      names.filter {
-        dropped.contains($0) || !base[$0.text].hasSameStorage(as: remote[$0.text])
-      })
-    try tables.giveUpDroppedEdits(of: table, change.key.id, beside: remote) { name in
-      if table.declaration.granularity == .record { return !changed.subtracting([name]).isEmpty }
-      return !merging.isCounter(name.text)
-        && merging.units.contains { unit in
-          unit.contains(name) && unit.contains { $0 != name && changed.contains($0) }
-        }
-    }
-  }
-
   /// The versions of a row that are merged with that of the space.
+  ///
+  /// - Parameter hasEdits: True if the row has edits of dropped columns.
   private func versions(
-    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable
+    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, hasEdits: Bool
   ) throws -> (base: Record?, local: Record?) {
     var (base, local) = (row.seenBase, row.local)
     let changes = columnChanges[table.name] ?? ColumnChanges(added: [], dropped: [])
@@ -117,6 +133,7 @@ extension PageApplication {
     if !isNew, !local.hasSameStorage(as: change.fields, among: names) {
       try recordDifference(local, change.fields, .unresolved, change)
     }
+    if hasEdits { return (base, local) }
     guard let remote = change.fields, let base, let local else {
       return (change.fields, change.fields)
     }

@@ -74,6 +74,22 @@ struct RowMerge {
       self.resolution = resolution
       self.fields = fields
     }
+
+    /// The conflict without some fields; `nil` if the local version changed no other one.
+    func without(_ names: [FieldName]) -> Conflict? {
+      let names = names.map(\.text)
+      guard !names.isEmpty, let remote = versions.remote,
+        let local = versions.local?.with(names, of: remote)
+      else { return self }
+      let base = versions.base?.with(names, of: remote)
+      let rest = fields?.filter { name in
+        !names.contains(name) && !(base.map { $0[name].hasSameStorage(as: local[name]) } ?? false)
+      }
+      if rest?.isEmpty ?? base.hasSameStorage(as: local) { return nil }
+      return Conflict(
+        base.map { .editEdit(base: $0, local: local, remote: remote) }
+          ?? .addAdd(local: local, remote: remote), resolution, rest)
+    }
   }
 
   /// Merges three versions, of which absent ones are `nil`. Changes are changes of storage: `1` and

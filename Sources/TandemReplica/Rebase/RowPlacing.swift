@@ -163,8 +163,10 @@ extension RowPlacing {
       after = try tables.row(table, key).row
     }
     var shadow = shadow(placement, after, parked)
-    if shadow == nil, let remote = placement.remote, unclaimed.contains(where: { $0 === table }) {
-      shadow = .values(table.values(of: remote))
+    if shadow == nil, case .values(let values) = after,
+      unclaimed.contains(where: { $0 === table })
+    {
+      shadow = .values(values)
     }
     try tables.setShadow(shadow, table, key)
     if parked != nil || placement.row.parked != nil {

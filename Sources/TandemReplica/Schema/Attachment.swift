@@ -10,6 +10,12 @@ extension ReplicaTables {
     guard !choices.isEmpty else {
       throw ReplicaError(.unsuitable, "name at least one table to synchronize")
     }
+    guard try connection.hasUTF8Texts() else {
+      throw ReplicaError(
+        .unsuitable,
+        "\(connection.path) keeps its texts in UTF-16, in which SQLite alters some of them; write the rows to a file "
+          + "in UTF-8, and attach that: sqlite3 OLD .dump | sqlite3 NEW")
+    }
     var declarations: [SpaceTable] = []
     for choice in choices {
       let declaration = try TableChoice(choice, in: connection).declaration()

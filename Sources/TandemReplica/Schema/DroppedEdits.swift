@@ -5,13 +5,13 @@ internal import TandemSync
 
 /// An edit of a column that the table no longer has. It stays until a commit has brought it to the
 /// space, as an edit of the record that all other copies see.
-private struct DroppedEdit {
+struct DroppedEdit {
   let name: FieldName
   /// The value that the edit was made from.
   let former: FieldValue
   let value: FieldValue
 
-  init?(_ row: [FieldValue]) {
+  fileprivate init?(_ row: [FieldValue]) {
     guard row.count == 3, case .text(let name) = row[0] else { return nil }
     (self.name, former, value) = (FieldName(name), row[1], row[2])
   }
@@ -19,6 +19,23 @@ private struct DroppedEdit {
   /// Writes the value, or the former one, into a record.
   func write(_ value: FieldValue, to record: inout Record) {
     record[field: name] = value.isNull ? nil : value
+  }
+}
+
+extension [DroppedEdit] {
+  /// A record with the values that the edits were made from, and with those that they made.
+  func versions(of record: Record) -> (former: Record, edited: Record) {
+    var (former, edited) = (record, record)
+    for edit in self {
+      edit.write(edit.former, to: &former)
+      edit.write(edit.value, to: &edited)
+    }
+    return (former, edited)
+  }
+
+  /// Those that a version does not contain.
+  func overruled(by record: Record) -> [DroppedEdit] {
+    filter { !record[$0.name.text].hasSameStorage(as: $0.value) }
   }
 }
 
@@ -60,30 +77,30 @@ extension ReplicaTables {
     try touch(table, where: "EXISTS (SELECT 1 FROM \(table.droppedEdits) AS s WHERE \(isSame))")
   }
 
-  /// Keeps edits of dropped columns as resolved conflicts, and forgets them.
+  /// Makes a version of the space the base of edits of dropped columns.
   ///
   /// - Parameters:
-  ///   - remote: The record of the space, which stays.
-  ///   - isGivenUp: True for the columns of these edits.
-  func giveUpDroppedEdits(
-    of table: ReplicaTable, _ key: [FieldValue], beside remote: Record,
-    where isGivenUp: (FieldName) -> Bool
+  ///   - remote: The version of the space.
+  ///   - result: Its merge with a version that contains the edits.
+  ///   - overruled: The edits that are kept as resolved conflicts.
+  func rebase(
+    _ edits: [DroppedEdit], on remote: Record, _ result: Record, of table: ReplicaTable,
+    _ key: [FieldValue], overruled: [DroppedEdit]
   ) throws {
-    guard table.mayHaveDroppedEdits else { return }
-    // One of a column that came back is written into the row.
-    let edits = try droppedEdits(of: table, key).filter {
-      table.layout.offset(of: $0.name.text) == nil && isGivenUp($0.name)
+    if !overruled.isEmpty {
+      let isRemote = overruled.allSatisfy {
+        result[$0.name.text].hasSameStorage(as: remote[$0.name.text])
+      }
+      try record(overruled, over: remote, isRemote ? .remote : .merged(result), table, key)
     }
-    guard !edits.isEmpty else { return }
-    var (former, edited) = (remote, remote)
     for edit in edits {
-      edit.write(edit.former, to: &former)
-      edit.write(edit.value, to: &edited)
-      try forget(edit, table, key)
+      let (value, former) = (result[edit.name.text], remote[edit.name.text])
+      if value.hasSameStorage(as: former) {
+        try forget(edit, table, key)
+      } else {
+        try replace(edit, by: value, from: former, table, key)
+      }
     }
-    try record(
-      .editEdit(base: former, local: edited, remote: remote), .remote, table.syncKey(key),
-      fields: edits.map(\.name.text))
   }
 
   /// The record of a row that is about to be sent, with the edits of columns that were dropped.
@@ -94,40 +111,21 @@ extension ReplicaTables {
     to row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging
   ) throws -> Record? {
     let table = row.table
-    let edits = try table.mayHaveDroppedEdits ? droppedEdits(of: table, key) : []
+    let edits = try droppedEdits(of: table, key)
     guard !edits.isEmpty else { return row.local }
-    guard var local = row.local else {
+    guard let local = row.local else {
       // The row was deleted later.
       for edit in edits { try forget(edit, table, key) }
       return nil
     }
-    guard let base = row.base else {
-      for edit in edits { edit.write(edit.value, to: &local) }
-      return local
-    }
-    var (former, edited) = (base, base)
-    for edit in edits {
-      edit.write(edit.former, to: &former)
-      edit.write(edit.value, to: &edited)
-    }
+    guard let base = row.base else { return edits.versions(of: local).edited }
+    // A page has merged them, unless the row could not be read then.
+    let (former, edited) = edits.versions(of: base)
     let merge = RowMerge(
       base: former, local: edited, remote: base, .field, TableMerging(fields: merging.fields))
-    if let conflict = merge.conflict {
-      let isOpen = conflict.resolution.isUnresolved
-      try record(
-        conflict.versions, isOpen ? .remote : conflict.resolution, table.syncKey(key),
-        fields: conflict.fields)
-    }
-    for edit in edits {
-      let value = merge.result?[edit.name.text] ?? .null
-      edit.write(value, to: &local)
-      if value.hasSameStorage(as: base[edit.name.text]) {
-        try forget(edit, table, key)
-      } else if merge.conflict != nil {
-        try replace(edit, by: value, from: base[edit.name.text], table, key)
-      }
-    }
-    return local
+    let result = merge.result ?? base
+    try rebase(edits, on: base, result, of: table, key, overruled: edits.overruled(by: result))
+    return local.with(edits.map(\.name.text), of: result)
   }
 
   /// Takes note of the outcome of a commit: forgets the edits that it contained.
@@ -140,9 +138,8 @@ extension ReplicaTables {
     of table: ReplicaTable, _ key: [FieldValue], _ base: Record?, _ verbs: [SyncChange.Verb],
     isAccepted: Bool
   ) throws {
-    guard table.mayHaveDroppedEdits else { return }
     for edit in try droppedEdits(of: table, key) {
-      var sent = base ?? Record(uncheckedLayout: RecordLayout(uniqueNames: []), values: [])
+      var sent = base ?? .empty
       if sent[edit.name.text].isNull { edit.write(edit.former, to: &sent) }
       for verb in verbs {
         if case .insert(let record) = verb { sent = record } else { sent = sent.applying(verb) }
@@ -156,10 +153,12 @@ extension ReplicaTables {
     }
   }
 
-  private func droppedEdits(
+  /// The edits of columns that the table does not have, or has again.
+  func droppedEdits(
     of table: ReplicaTable, _ key: [FieldValue]
   ) throws -> [DroppedEdit] {
-    try rows(
+    guard table.mayHaveDroppedEdits else { return [] }
+    return try rows(
       """
       SELECT \(TableShadow.droppedColumn), \(TableShadow.droppedFormer), \(TableShadow.droppedValue)
       FROM \(table.droppedEdits) WHERE \(table.keyNames.sqlEquality)
@@ -190,10 +189,9 @@ extension ReplicaTables {
     _ edit: DroppedEdit, at offset: Int, over row: ReplicaRow, _ key: [FieldValue]
   ) throws {
     let table = row.table
+    guard case .values(let values) = row.row else { return }
     try forget(edit, table, key)
-    guard case .values(let values) = row.row, !values[offset].hasSameStorage(as: edit.value) else {
-      return
-    }
+    if values[offset].hasSameStorage(as: edit.value) { return }
     if values[offset].hasSameStorage(as: edit.former) {
       let assignment = "\(table.columnNames[offset].sqlQuoted) = ?\(key.count + 1)"
       do {
@@ -202,26 +200,26 @@ extension ReplicaTables {
         where error.forbidsRow && connection.isInTransaction
       {}
     }
-    guard let present = row.local else { return }
-    var (former, edited) = (present, present)
-    edit.write(edit.former, to: &former)
-    edit.write(edit.value, to: &edited)
+    if let present = row.local { try record([edit], over: present, .remote, table, key) }
+  }
+
+  /// Keeps edits as resolved conflicts with a record, which stays.
+  private func record(
+    _ edits: [DroppedEdit], over remote: Record, _ resolution: MergeResolution<Record>,
+    _ table: ReplicaTable, _ key: [FieldValue]
+  ) throws {
+    let (former, edited) = edits.versions(of: remote)
     try record(
-      .editEdit(base: former, local: edited, remote: present), .remote, table.syncKey(key),
-      fields: [edit.name.text])
+      .editEdit(base: former, local: edited, remote: remote), resolution, table.syncKey(key),
+      fields: edits.map(\.name.text))
   }
 
   /// Keeps the edits of a record that the space has deleted as a conflict.
   private func recordLost(
     _ edits: [DroppedEdit], _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
-    let none = Record(uncheckedLayout: RecordLayout(uniqueNames: []), values: [])
-    var (former, edited) = (none, none)
-    for edit in edits {
-      edit.write(edit.former, to: &former)
-      edit.write(edit.value, to: &edited)
-      try forget(edit, table, key)
-    }
+    for edit in edits { try forget(edit, table, key) }
+    let (former, edited) = edits.versions(of: .empty)
     try record(
       .editDelete(base: former, local: edited), .remote, table.syncKey(key))
   }

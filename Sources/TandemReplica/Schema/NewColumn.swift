@@ -11,6 +11,11 @@ struct NewColumn {
   /// The value that the column gave to all rows; null if it has no default that is a constant.
   let standard: FieldValue
 
+  /// True if all rows got a value.
+  func isStandard(_ value: FieldValue) -> Bool {
+    value.isNull || value.hasSameStorage(as: standard)
+  }
+
   /// Makes the column's values of two versions those that a merge needs.
   ///
   /// The value that the column gave to all rows is no edit, and neither is that of a column which was
@@ -28,7 +33,7 @@ struct NewColumn {
     parked: Record?, dropped: [FieldName]
   ) -> MergeResolution<Record>? {
     let other = remote?[name.text] ?? parked?[name.text] ?? .null
-    let isStandard = value.isNull || value.hasSameStorage(as: standard)
+    let isStandard = isStandard(value)
     local[field: name] = value.isNull ? nil : value
     base[field: name] = nil
     guard let remote else {
@@ -37,7 +42,12 @@ struct NewColumn {
       if isStandard, other.isNull { base[field: name] = local[field: name] }
       return nil
     }
-    guard !other.isNull, !other.hasSameStorage(as: value) else { return nil }
+    guard !other.isNull else { return nil }
+    if other.hasSameStorage(as: value) {
+      // Two additions to a counter would not agree.
+      base[field: name] = other
+      return nil
+    }
     let carried = dropped.map { remote[$0.text] }
     if isStandard || carried.contains(where: value.hasSameStorage) {
       base[field: name] = other

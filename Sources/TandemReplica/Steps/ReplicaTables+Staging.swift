@@ -27,7 +27,8 @@ extension ReplicaTables {
     }
     return .incomplete(
       SyncPull(
-        replica: state.replica, since: since, cursor: cursor, knownSequence: state.sequence,
+        replica: state.replica, since: since, known: since == nil ? knownRevision(state) : nil,
+        cursor: cursor, knownSequence: state.sequence,
         asksForNumbers: try (knownSchema?.declarations ?? declarations()).contains(
           where: \.isNumbered)))
   }
@@ -156,6 +157,11 @@ extension ReplicaTables {
     case .none, .changes, .conflict: state.revision
     case .first, .horizon, .columns, .epoch, .history, .repair: nil
     }
+  }
+
+  /// The revision whose history a pull of everything continues; `nil` if the space is known to have another one.
+  private func knownRevision(_ state: ReplicaState) -> SpaceRevision? {
+    state.pullNeed.needsDecision ? nil : state.revision
   }
 }
 

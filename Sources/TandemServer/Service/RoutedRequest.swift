@@ -126,11 +126,12 @@ package struct RoutedRequest: Sendable {
     let replica = try parameters.value(.replica, "a token of 32 hexadecimal digits") {
       SyncToken($0)
     }
+    let known = try parameters.value(.known, "a revision") { SpaceRevision($0) }
     let asksForNumbers = try parameters.value(.numbers, "true") { $0 == "true" ? true : nil }
     return .changes(
       SyncPull(
-        replica: replica, since: since, cursor: parameters[.cursor], maxChangeCount: limit ?? .max,
-        asksForNumbers: asksForNumbers ?? false))
+        replica: replica, since: since, known: known, cursor: parameters[.cursor],
+        maxChangeCount: limit ?? .max, asksForNumbers: asksForNumbers ?? false))
   }
 }
 

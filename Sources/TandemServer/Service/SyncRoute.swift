@@ -9,7 +9,7 @@ package enum SyncRoute: String, CaseIterable, Sendable {
 
   /// A parameter in the query of a request.
   package enum Parameter: String, CaseIterable, Sendable {
-    case since, cursor, limit, replica, numbers, tag, members
+    case since, known, cursor, limit, replica, numbers, tag, members
   }
 
   /// The method.
@@ -46,7 +46,7 @@ package enum SyncRoute: String, CaseIterable, Sendable {
   /// The parameters that the request may have, each once.
   package var parameters: [Parameter] {
     switch self {
-    case .changes: [.since, .cursor, .limit, .replica, .numbers]
+    case .changes: [.since, .known, .cursor, .limit, .replica, .numbers]
     case .events: [.since]
     case .copies: [.tag]
     case .copy: [.since, .cursor, .members]

@@ -93,6 +93,9 @@ package struct SyncPull: Hashable, Sendable {
   package let replica: SyncToken?
   /// The revision after which the changes are wanted; `nil` for all live records.
   package let since: SpaceRevision?
+  /// A revision that the replica knows although it wants all live records. If it is not of the space's history, the
+  /// answer is ``SyncPullAnswer/gone(_:)``.
+  package let known: SpaceRevision?
   /// The ``SyncPage/next`` of the page before; `nil` for the first page.
   package let cursor: String?
   /// The maximum number of changes; the space may return fewer.
@@ -104,11 +107,12 @@ package struct SyncPull: Hashable, Sendable {
   package let asksForNumbers: Bool
 
   package init(
-    replica: SyncToken?, since: SpaceRevision?, cursor: String? = nil, maxChangeCount: Int = .max,
-    knownSequence: Int = 0, asksForNumbers: Bool = false
+    replica: SyncToken?, since: SpaceRevision?, known: SpaceRevision? = nil, cursor: String? = nil,
+    maxChangeCount: Int = .max, knownSequence: Int = 0, asksForNumbers: Bool = false
   ) {
     self.replica = replica
     self.since = since
+    self.known = known
     self.cursor = cursor
     self.maxChangeCount = maxChangeCount
     self.knownSequence = knownSequence
@@ -118,8 +122,8 @@ package struct SyncPull: Hashable, Sendable {
   /// The request with another maximum number of changes.
   package func limited(to maxChangeCount: Int) -> SyncPull {
     SyncPull(
-      replica: replica, since: since, cursor: cursor, maxChangeCount: maxChangeCount,
-      knownSequence: knownSequence, asksForNumbers: asksForNumbers)
+      replica: replica, since: since, known: known, cursor: cursor,
+      maxChangeCount: maxChangeCount, knownSequence: knownSequence, asksForNumbers: asksForNumbers)
   }
 }
 

@@ -82,7 +82,8 @@ extension Simulation {
         body: SyncMessageWriter.bytes(commit))
     case .pull(let pull):
       let parameters = [
-        ("since", pull.since?.description), ("cursor", pull.cursor),
+        ("since", pull.since?.description), ("known", pull.known?.description),
+        ("cursor", pull.cursor),
         ("limit", pull.maxChangeCount < .max ? "\(pull.maxChangeCount)" : nil),
         ("replica", pull.replica?.description), ("numbers", pull.asksForNumbers ? "true" : nil),
       ]

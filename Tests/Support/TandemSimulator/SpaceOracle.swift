@@ -136,6 +136,8 @@ struct SpaceOracle {
       try require(gone(since) == reason, "a pull", answer)
     case .page(let page):
       try require(pull.since.flatMap(gone) == nil, "a pull since a revision that is gone", answer)
+      let known = pull.known.flatMap(gone)
+      try require(known == nil || known == .horizon, "a pull that knows a lost revision", answer)
       try require(page.revision == revisions.last, "a pull", answer)
       try require(page.replica == pull.replica.flatMap { standings[$0] }, "a pull", answer)
       try require(model.isRight(page, for: pull), "a pull", answer)

@@ -153,10 +153,11 @@ final class SpaceConnection {
     var requests = connections.map {
       pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
     }
-    guard poll(&requests, nfds_t(requests.count), 10_000) > 0 else {
-      throw Program.Failure(description: "the server does not answer")
+    // More than once: a wait may end because the machine was paused, before the server runs again.
+    for _ in 0..<6 where poll(&requests, nfds_t(requests.count), 10_000) > 0 {
+      return zip(connections, requests).filter { $0.1.revents != 0 }.map(\.0)
     }
-    return zip(connections, requests).filter { $0.1.revents != 0 }.map(\.0)
+    throw Program.Failure(description: "the server does not answer")
   }
 }
 
