@@ -222,6 +222,35 @@ struct DroppedColumnTests {
     try dropHigh(a)
     try converge([a, b], space)
     #expect(try b.rows("SELECT low, high FROM bounds") == [[6, 7]])
+    #expect(try a.conflicts().contains { $0.remote?["low"] == 2 && $0.resolution == .local })
+  }
+
+  @Test("A conflict of two columns names both, whatever other column was dropped")
+  func unitBesideDropped() throws {
+    let (a, b) = try boundsPair()
+    try b.execute("UPDATE bounds SET high = 2")
+    try b.sync(space)
+    try a.execute("UPDATE bounds SET low = 4")
+    try a.dropColumn("title", of: "bounds")
+    try converge([a, b], space)
+    let open = try #require(try a.conflicts(includingResolved: false).first)
+    #expect(open.fields?.sorted() == ["high", "low"])
+    try a.write { try $0.resolve(.one(open.id), by: .local) }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT low, high FROM bounds", [[4, 5]])
+  }
+
+  @Test("An edit of a dropped column does not come back with a row that was deleted after it")
+  func editOfRevived() throws {
+    let (a, b) = try boundsPair()
+    try b.execute("UPDATE bounds SET low = 4")
+    try b.sync(space)
+    try a.execute("UPDATE bounds SET high = 2")
+    try dropHigh(a)
+    try a.execute("DELETE FROM bounds")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT low, high FROM bounds") == [[4, 5]])
+    #expect(try a.conflicts().contains { $0.local?["high"] == 2 && $0.resolution == .remote })
   }
 
   @Test(
@@ -254,17 +283,22 @@ struct DroppedColumnTests {
 
   @Test(
     "A new history decides on edits of dropped columns as on all others",
-    arguments: [true, false], [EpochPolicy.Decision.adoptRemote, .adoptLocal])
-  func newHistory(isBack: Bool, decision: EpochPolicy.Decision) throws {
+    arguments: [
+      (false, .adoptRemote, "of b", "of n"), (false, .adoptLocal, "of a", "of a"),
+      // The space has the value that the edit was made from.
+      (false, .union, "of b", "of a"), (true, .adoptRemote, "of b", "of n"),
+      (true, .adoptLocal, "of a", "of a"), (true, .union, "of b", "of n"),
+    ] as [(Bool, EpochPolicy.Decision, FieldValue, FieldValue)])
+  func newHistory(
+    isBack: Bool, decision: EpochPolicy.Decision, first: FieldValue, second: FieldValue
+  ) throws {
     let (a, b) = try pairOfNewHistory()
-    try a.execute("UPDATE note SET body = 'of a' WHERE id = 'm'")
+    try a.execute("UPDATE note SET body = 'of a'")
     try a.dropColumn("body")
     for _ in 0..<(isBack ? 1 : 0) { try a.addColumn("body TEXT") }
     a.decision = decision
     try converge([a, b], space)
-    let expected: FieldValue = decision == .adoptLocal ? "of a" : "of b"
-    let present = try bodies(b)
-    #expect(present.first == ["m", expected])
+    #expect(try bodies(b) == [["m", first], ["n", second]])
     let versions = try a.conflicts().flatMap { [$0.local?["body"], $0.remote?["body"]] }
     #expect(versions.contains("of a") && versions.contains("of b"))
   }
@@ -289,9 +323,11 @@ struct DroppedColumnTests {
     try a.addColumn("body TEXT")
     try a.pull(space)
     #expect(try a.freeze() == nil)
-    try a.execute("UPDATE note SET title = 'corrected' WHERE id = 'm'")
+    try b.execute("UPDATE note SET title = 'of b' WHERE id = 'm'")
+    try b.sync(space)
+    try a.execute("UPDATE note SET title = 'of b' WHERE id = 'm'")
     try converge([a, b], space)
-    try expectEqualRows([a, b], Self.query, [["m", "corrected", "of a"], ["n", "N", "of n"]])
+    try expectEqualRows([a, b], Self.query, [["m", "of b", "of a"], ["n", "N", "of n"]])
   }
 
   @Test("An edit of a column that came back is newer than one that was kept when it was dropped")

@@ -15,43 +15,52 @@ extension PageApplication {
       ? versions(row, with: change, in: table, hasEdits: !edits.isEmpty)
       : (base: row.base, local: row.local)
     let isRepaired = state.pullNeed == .repair && isFirst && row.isTouched
-    guard !edits.isEmpty, versions.local != nil else {
-      return try merge(versions, with: change, in: table, isRepaired: isRepaired)
+    let added =
+      decision == .adoptRemote ? [] : add(edits, to: &versions, row, beside: change.fields)
+    let result = try merge(versions, with: change, in: table, isRepaired: isRepaired)
+    guard !edits.isEmpty, let result else { return result }
+    guard let remote = change.fields else {
+      // The row has them.
+      for edit in added { try tables.forget(edit, table, change.key.id) }
+      return result
     }
-    let isMissing = { (edit: DroppedEdit) in table.layout.offset(of: edit.name.text) == nil }
-    let missing = edits.filter(isMissing)
-    if decision != .adoptRemote {
-      // An edit that no row shows does not revive a record.
-      add(
-        change.fields == nil ? edits.filter { !isMissing($0) } : edits, to: &versions, row)
+    // Nothing of a row that was deleted comes back with the record.
+    let areLost = decision == .adoptRemote || versions.local == nil
+    try tables.rebase(areLost ? edits : added, on: remote, result, of: table, change.key.id) {
+      areLost || $0.isMissing(in: table)
     }
-    let result = try merge(
-      versions, with: change, in: table, isRepaired: isRepaired,
-      missing: missing.map(\.name))
-    guard let remote = change.fields, let result else { return result }
-    let overruled = (decision == .adoptRemote ? edits : missing).overruled(by: result)
-    try tables.rebase(edits, on: remote, result, of: table, change.key.id, overruled: overruled)
-    return result.with(missing.map(\.name.text), of: remote)
+    return result.with(added.filter { $0.isMissing(in: table) }.map(\.name.text), of: remote)
   }
 
   /// Adds edits of columns that the table does not have, or has again, to two versions of a row.
+  ///
+  /// - Returns: Those that were added.
   private func add(
-    _ edits: [DroppedEdit], to versions: inout (base: Record?, local: Record?), _ row: ReplicaRow
-  ) {
-    guard var local = versions.local else { return }
+    _ edits: [DroppedEdit], to versions: inout (base: Record?, local: Record?), _ row: ReplicaRow,
+    beside remote: Record?
+  ) -> [DroppedEdit] {
+    guard var local = versions.local else { return [] }
+    var added: [DroppedEdit] = []
     for edit in edits {
-      let name = edit.name.text
       var value = edit.value
-      if row.table.layout.offset(of: name) != nil {
+      if edit.isMissing(in: row.table) {
+        // An edit that no row shows does not revive a record. Without a base, it is merged when it is sent.
+        guard remote != nil, versions.base != nil || decision == .adoptLocal else { continue }
+      } else {
         let column = columnChanges[row.table.name]?.added.first { $0.name == edit.name }
-        guard let column, let present = row.present else { continue }
+        guard let column, let present = row.present?[edit.name.text] else { continue }
         // A value that not all rows got is a later edit.
-        if !column.isStandard(present[name]) { value = present[name] }
+        if !column.isStandard(present) { value = present }
       }
       edit.write(value, to: &local)
-      versions.base = versions.base.map { [edit].versions(of: $0).former }
+      if var base = versions.base {
+        edit.write(edit.former, to: &base)
+        versions.base = base
+      }
+      added.append(edit)
     }
     versions.local = local
+    return added
   }
 
   /// True if one side decides on all records.
@@ -62,12 +71,10 @@ extension PageApplication {
     }
   }
 
-  /// - Parameters:
-  ///   - isRepaired: True if the base may have edits that no trigger noted.
-  ///   - missing: The fields for which the table has no column any more.
+  /// - Parameter isRepaired: True if the base may have edits that no trigger noted.
   private func merge(
     _ versions: (base: Record?, local: Record?), with change: SyncRecordState,
-    in table: ReplicaTable, isRepaired: Bool, missing: [FieldName] = []
+    in table: ReplicaTable, isRepaired: Bool
   ) throws -> Record? {
     let remote = change.fields
     switch decision {
@@ -82,12 +89,8 @@ extension PageApplication {
     let merge = RowMerge(
       base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
-    if let conflict = merge.conflict {
-      // Nobody can choose a version that needs a column which the table does not have.
-      let dropped = columnChanges[table.name]?.dropped ?? []
-      if let conflict = conflict.without(dropped + missing) {
-        try tables.record(conflict, change.key)
-      }
+    if let conflict = merge.conflict?.limited(to: table.layout) {
+      try tables.record(conflict, change.key)
     } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
       try recordDifference(versions.local, remote, .unresolved, change)

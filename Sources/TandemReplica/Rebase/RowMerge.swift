@@ -75,20 +75,32 @@ struct RowMerge {
       self.fields = fields
     }
 
-    /// The conflict without some fields; `nil` if the local version changed no other one.
-    func without(_ names: [FieldName]) -> Conflict? {
-      let names = names.map(\.text)
-      guard !names.isEmpty, let remote = versions.remote,
-        let local = versions.local?.with(names, of: remote)
-      else { return self }
-      let base = versions.base?.with(names, of: remote)
-      let rest = fields?.filter { name in
-        !names.contains(name) && !(base.map { $0[name].hasSameStorage(as: local[name]) } ?? false)
+    /// The conflict in the fields of a layout, of which people choose a version; `nil` if the local version has lost
+    /// nothing there.
+    func limited(to layout: RecordLayout) -> Conflict? {
+      guard let remote = versions.remote, let local = versions.local else { return self }
+      switch resolution {
+      case .remote, .unresolved: break
+      case .local, .merged, .deleted: return self
       }
-      if rest?.isEmpty ?? base.hasSameStorage(as: local) { return nil }
+      let known = versions.base ?? remote
+      if let fields {
+        let rest = fields.filter { layout.offset(of: $0) != nil }
+        if rest.count == fields.count { return self }
+        let isChanged = rest.contains { !known[$0].hasSameStorage(as: local[$0]) }
+        return isChanged ? Conflict(versions, resolution, rest) : nil
+      }
+      let names = (local.layout.names + remote.layout.names + known.layout.names).filter {
+        layout.offset(of: $0) == nil
+      }
+      guard !names.isEmpty else { return self }
+      let edited = local.with(names, of: remote)
+      let base = known.with(names, of: remote)
+      if base.hasSameStorage(as: edited) { return nil }
       return Conflict(
-        base.map { .editEdit(base: $0, local: local, remote: remote) }
-          ?? .addAdd(local: local, remote: remote), resolution, rest)
+        versions.base == nil
+          ? .addAdd(local: edited, remote: remote)
+          : .editEdit(base: base, local: edited, remote: remote), resolution)
     }
   }
 

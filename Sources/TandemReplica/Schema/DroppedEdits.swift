@@ -16,6 +16,9 @@ struct DroppedEdit {
     (self.name, former, value) = (FieldName(name), row[1], row[2])
   }
 
+  /// False if the table has the column again.
+  func isMissing(in table: ReplicaTable) -> Bool { table.layout.offset(of: name.text) == nil }
+
   /// Writes the value, or the former one, into a record.
   func write(_ value: FieldValue, to record: inout Record) {
     record[field: name] = value.isNull ? nil : value
@@ -31,11 +34,6 @@ extension [DroppedEdit] {
       edit.write(edit.value, to: &edited)
     }
     return (former, edited)
-  }
-
-  /// Those that a version does not contain.
-  func overruled(by record: Record) -> [DroppedEdit] {
-    filter { !record[$0.name.text].hasSameStorage(as: $0.value) }
   }
 }
 
@@ -82,11 +80,14 @@ extension ReplicaTables {
   /// - Parameters:
   ///   - remote: The version of the space.
   ///   - result: Its merge with a version that contains the edits.
-  ///   - overruled: The edits that are kept as resolved conflicts.
+  ///   - keeps: True for an edit that is kept as a resolved conflict if the merge overruled it.
   func rebase(
     _ edits: [DroppedEdit], on remote: Record, _ result: Record, of table: ReplicaTable,
-    _ key: [FieldValue], overruled: [DroppedEdit]
+    _ key: [FieldValue], keeping keeps: (DroppedEdit) -> Bool = { _ in true }
   ) throws {
+    let overruled = edits.filter {
+      keeps($0) && !result[$0.name.text].hasSameStorage(as: $0.value)
+    }
     if !overruled.isEmpty {
       let isRemote = overruled.allSatisfy {
         result[$0.name.text].hasSameStorage(as: remote[$0.name.text])
@@ -119,12 +120,15 @@ extension ReplicaTables {
       return nil
     }
     guard let base = row.base else { return edits.versions(of: local).edited }
-    // A page has merged them, unless the row could not be read then.
+    // A page has merged them, unless the row could not be read then, or had no base.
     let (former, edited) = edits.versions(of: base)
     let merge = RowMerge(
       base: former, local: edited, remote: base, .field, TableMerging(fields: merging.fields))
+    if let conflict = merge.conflict?.limited(to: table.layout) {
+      try record(conflict, table.syncKey(key))
+    }
     let result = merge.result ?? base
-    try rebase(edits, on: base, result, of: table, key, overruled: edits.overruled(by: result))
+    try rebase(edits, on: base, result, of: table, key)
     return local.with(edits.map(\.name.text), of: result)
   }
 
@@ -166,7 +170,7 @@ extension ReplicaTables {
     ).compactMap(DroppedEdit.init)
   }
 
-  private func forget(_ edit: DroppedEdit, _ table: ReplicaTable, _ key: [FieldValue]) throws {
+  func forget(_ edit: DroppedEdit, _ table: ReplicaTable, _ key: [FieldValue]) throws {
     try run(
       "DELETE FROM \(table.droppedEdits) WHERE \(table.isDroppedEdit)",
       key + [.text(edit.name.text)])
