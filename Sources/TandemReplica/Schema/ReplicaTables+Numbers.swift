@@ -28,6 +28,28 @@ extension ReplicaTables {
     }
   }
 
+  /// Takes note of rows that no trigger noted and that the space cannot have: it has given neither their number, nor one
+  /// that they refer to.
+  func noteUngivenNumbers(of table: ReplicaTable, _ schema: ReplicaSchema) throws {
+    let numbers = try storedNumbers(schema)
+    var columns = table.declaration.isNumbered ? [(table.keyNames[0], table)] : []
+    for key in schema.foreignKeys where key.attachedChild === table {
+      guard key.parent.declaration.isNumbered, key.columns.count == 1 else { continue }
+      columns.append((key.columns[0].child, key.parent))
+    }
+    let keys = table.keyNames.sqlList
+    for (column, numbered) in columns {
+      let name = column.sqlQuoted
+      try run(
+        """
+        INSERT INTO \(table.shadow.name.sqlQuoted) (\(keys), \(TableShadow.existed))
+        SELECT \(keys), 0 FROM main.\(table.name.sqlQuoted)
+        WHERE typeof(\(name)) = 'integer' AND \(name) > ? AND \(table.shadow.hasKey)
+        ON CONFLICT DO NOTHING
+        """, [.integer(numbers[FieldName(numbered.name)] ?? 0)])
+    }
+  }
+
   /// True if a row that the space does not have has a number that the space has given.
   func hasTakenNumbers(_ schema: ReplicaSchema, _ numbers: [FieldName: Int64]) throws -> Bool {
     try schema.numbered.contains { table in

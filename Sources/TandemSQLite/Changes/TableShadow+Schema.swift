@@ -153,7 +153,7 @@ extension DatabaseConnection {
 
 extension TableShadow {
   /// The condition that no part of a row's key is null.
-  fileprivate var hasKey: String {
+  package var hasKey: String {
     key.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
   }
 }
