@@ -49,14 +49,9 @@ struct RenumberingTests {
     }
   }
 
-  @Test(
-    "Rows that a program adds after it has built their table anew get other numbers, and others follow",
-    arguments: [["invoice"], ["line"], ["invoice", "line"]])
-  func addedAfterRebuild(names: [String]) throws {
-    let (a, b) = try pair()
-    try addInvoice("known", ["of known"], a)
-    try converge([a, b], space)
-    try a.database.write(foreignKeys: .ignored) { transaction in
+  /// Builds tables anew, as a program does that knows nothing of synchronization.
+  private func rebuild(_ names: [String], _ file: TestReplica) throws {
+    try file.database.write(foreignKeys: .ignored) { transaction in
       for name in names {
         let columns =
           name == "invoice"
@@ -68,6 +63,16 @@ struct RenumberingTests {
         try transaction.connection.execute("ALTER TABLE new RENAME TO \(name)")
       }
     }
+  }
+
+  @Test(
+    "Rows that a program adds after it has built their table anew get other numbers, and others follow",
+    arguments: [["invoice"], ["line"], ["invoice", "line"]])
+  func addedAfterRebuild(names: [String]) throws {
+    let (a, b) = try pair()
+    try addInvoice("known", ["of known"], a)
+    try converge([a, b], space)
+    try rebuild(names, a)
     try addInvoice("of a", ["of a"], a)
     try addInvoice("of b", ["of b"], b)
     try b.sync(space)
@@ -76,6 +81,68 @@ struct RenumberingTests {
       [a, b], "SELECT customer, what FROM line JOIN invoice ON invoice.id = invoice ORDER BY 1",
       [["known", "of known"], ["of a", "of a"], ["of b", "of b"]])
     #expect(try a.read { try $0.keptEdits(.all) }.isEmpty)
+  }
+
+  @Test("Rows of a commit that waits keep their numbers although their table is built anew")
+  func rebuiltWhileWaiting() throws {
+    let (a, b) = try pair()
+    try addInvoice("of a", ["of a"], a)
+    let bytes = try #require(try a.freeze())
+    try rebuild(["invoice", "line"], a)
+    try addInvoice("later", ["later"], a)
+    _ = try a.write { try $0.schema() }
+    try a.settle(try space.push(bytes), bytes)
+    try converge([a, b], space)
+    try expectEqualRows(
+      [a, b],
+      "SELECT invoice.id, customer, what FROM line JOIN invoice ON invoice.id = invoice ORDER BY 1",
+      [[1, "of a", "of a"], [2, "later", "later"]])
+    #expect(try space.records().count == 4)
+  }
+
+  @Test("A row of the space keeps its number although a program made it refer to a new row unseen")
+  func knownBelowNew() throws {
+    let folder = """
+      CREATE TABLE folder (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, parent INTEGER REFERENCES folder)
+      """
+    let (a, b) = try pair([folder], [AttachedTable("folder", renumbers: true)])
+    try a.execute("INSERT INTO folder (name) VALUES ('known')")
+    try converge([a, b], space)
+    try a.database.write(foreignKeys: .ignored) { transaction in
+      let new = "CREATE TABLE new" + folder.dropFirst("CREATE TABLE folder".count)
+      for statement in [
+        new, "INSERT INTO new SELECT * FROM folder", "DROP TABLE folder",
+        "ALTER TABLE new RENAME TO folder", "INSERT INTO folder (name) VALUES ('of a')",
+        "UPDATE folder SET parent = 2 WHERE name = 'known'",
+      ] { try transaction.connection.execute(statement) }
+    }
+    try b.execute("INSERT INTO folder (name) VALUES ('of b')")
+    try b.sync(space)
+    try converge([a, b], space)
+    try expectEqualRows(
+      [a, b], "SELECT name FROM folder ORDER BY name", [["known"], ["of a"], ["of b"]])
+    let open = try #require(try a.conflicts(includingResolved: false).first)
+    #expect(try a.rows("SELECT name FROM folder WHERE id = 3") == [["of a"]])
+    #expect(open.key.id == [1] && open.local?["parent"] == 3)
+  }
+
+  @Test("References by another column than the number, and those to nothing, are not new")
+  func referencesByOtherColumns() throws {
+    let schema = [
+      "CREATE TABLE product (id INTEGER PRIMARY KEY AUTOINCREMENT, code INTEGER UNIQUE)",
+      "CREATE TABLE line (id INTEGER PRIMARY KEY AUTOINCREMENT, code INTEGER REFERENCES product(code))",
+    ]
+    let tables = [
+      AttachedTable("product", renumbers: true), AttachedTable("line", renumbers: true),
+    ]
+    let (a, b) = try pair(schema, tables)
+    try a.execute("INSERT INTO product (code) VALUES (4006381)")
+    try a.execute("INSERT INTO line (code) VALUES (4006381)")
+    try converge([a, b], space)
+    try a.execute(
+      "CREATE TRIGGER other AFTER INSERT ON line BEGIN SELECT 1; END")
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT * FROM line", [[1, 4_006_381]])
   }
 
   @Test("References in a column that was dropped before they were sent follow a row")

@@ -91,7 +91,9 @@ extension PageApplication {
       merging.merging(of: table.name))
     if let conflict = merge.conflict?.limited(to: table.layout) {
       try tables.record(conflict, change.key)
-    } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
+    } else if isRepaired,
+      !merge.result.hasSameStorage(as: versions.local, among: table.columnNames)
+    {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
       try recordDifference(versions.local, remote, .unresolved, change)
     }

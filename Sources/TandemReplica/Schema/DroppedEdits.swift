@@ -80,20 +80,17 @@ extension ReplicaTables {
   /// - Parameters:
   ///   - remote: The version of the space.
   ///   - result: Its merge with a version that contains the edits.
-  ///   - keeps: True for an edit that is kept as a resolved conflict if the merge overruled it.
+  ///   - keeps: True for an edit that is kept as a resolved conflict if the version of the space stays.
   func rebase(
     _ edits: [DroppedEdit], on remote: Record, _ result: Record, of table: ReplicaTable,
     _ key: [FieldValue], keeping keeps: (DroppedEdit) -> Bool = { _ in true }
   ) throws {
     let overruled = edits.filter {
-      keeps($0) && !result[$0.name.text].hasSameStorage(as: $0.value)
+      let value = result[$0.name.text]
+      return keeps($0) && value.hasSameStorage(as: remote[$0.name.text])
+        && !value.hasSameStorage(as: $0.value)
     }
-    if !overruled.isEmpty {
-      let isRemote = overruled.allSatisfy {
-        result[$0.name.text].hasSameStorage(as: remote[$0.name.text])
-      }
-      try record(overruled, over: remote, isRemote ? .remote : .merged(result), table, key)
-    }
+    if !overruled.isEmpty { try record(overruled, over: remote, table, key) }
     for edit in edits {
       let (value, former) = (result[edit.name.text], remote[edit.name.text])
       if value.hasSameStorage(as: former) {
@@ -204,17 +201,16 @@ extension ReplicaTables {
         where error.forbidsRow && connection.isInTransaction
       {}
     }
-    if let present = row.local { try record([edit], over: present, .remote, table, key) }
+    if let present = row.local { try record([edit], over: present, table, key) }
   }
 
   /// Keeps edits as resolved conflicts with a record, which stays.
   private func record(
-    _ edits: [DroppedEdit], over remote: Record, _ resolution: MergeResolution<Record>,
-    _ table: ReplicaTable, _ key: [FieldValue]
+    _ edits: [DroppedEdit], over remote: Record, _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
     let (former, edited) = edits.versions(of: remote)
     try record(
-      .editEdit(base: former, local: edited, remote: remote), resolution, table.syncKey(key),
+      .editEdit(base: former, local: edited, remote: remote), .remote, table.syncKey(key),
       fields: edits.map(\.name.text))
   }
 

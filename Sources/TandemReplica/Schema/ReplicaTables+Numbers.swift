@@ -28,26 +28,46 @@ extension ReplicaTables {
     }
   }
 
-  /// Takes note of rows that no trigger noted and that the space cannot have: it has given neither their number, nor one
-  /// that they refer to.
-  func noteUngivenNumbers(of table: ReplicaTable, _ schema: ReplicaSchema) throws {
+  /// Takes note of rows that no trigger noted, because another program has built their tables anew, and that the space
+  /// cannot have: those with a number that it has not given, and those that refer to a new row by its number. The rows
+  /// of a commit that waits for its outcome are known.
+  func noteUngivenNumbers(of tables: [ReplicaTable], _ schema: ReplicaSchema) throws {
     let numbers = try storedNumbers(schema)
-    var columns = table.declaration.isNumbered ? [(table.keyNames[0], table)] : []
-    for key in schema.foreignKeys where key.attachedChild === table {
-      guard key.parent.declaration.isNumbered, key.columns.count == 1 else { continue }
-      columns.append((key.columns[0].child, key.parent))
+    for table in tables where table.declaration.isNumbered {
+      try noteNew(
+        table, "0",
+        where: "t.\(table.keyNames[0].sqlQuoted) > \(numbers[FieldName(table.name)] ?? 0)")
     }
+    for key in schema.foreignKeys {
+      guard let child = key.attachedChild, tables.contains(where: { $0 === child }),
+        key.parent.declaration.isNumbered, key.columns.count == 1,
+        key.columns[0].parent.isSameSQLName(as: key.parent.keyNames[0]),
+        (child.keyNames + child.columnNames).contains(where: key.columns[0].child.isSameSQLName)
+      else { continue }
+      let (number, existed) = (key.parent.keyNames[0].sqlQuoted, TableShadow.existed)
+      // The space may have the row with another reference. So it keeps its own number, by a real one.
+      try noteNew(
+        child, "0.0",
+        where: """
+          EXISTS (SELECT 1 FROM \(key.parent.shadow.name.sqlQuoted) AS p
+            WHERE p.\(number) = t.\(key.columns[0].child.sqlQuoted)
+              AND p.\(existed) = 0 AND typeof(p.\(existed)) = 'integer')
+          """)
+    }
+  }
+
+  private func noteNew(
+    _ table: ReplicaTable, _ existed: String, where condition: String
+  ) throws {
     let keys = table.keyNames.sqlList
-    for (column, numbered) in columns {
-      let name = column.sqlQuoted
-      try run(
-        """
-        INSERT INTO \(table.shadow.name.sqlQuoted) (\(keys), \(TableShadow.existed))
-        SELECT \(keys), 0 FROM main.\(table.name.sqlQuoted)
-        WHERE typeof(\(name)) = 'integer' AND \(name) > ? AND \(table.shadow.hasKey)
-        ON CONFLICT DO NOTHING
-        """, [.integer(numbers[FieldName(numbered.name)] ?? 0)])
-    }
+    try run(
+      """
+      INSERT INTO \(table.shadow.name.sqlQuoted) (\(keys), \(TableShadow.existed))
+      SELECT \(keys), \(existed) FROM main.\(table.name.sqlQuoted) AS t
+      WHERE \(condition) AND \(table.shadow.hasKey) AND NOT EXISTS (
+        SELECT 1 FROM \(table.asideName.sqlQuoted) AS a WHERE \(table.declaration.sameKey("t", "a")))
+      ON CONFLICT DO NOTHING
+      """, [])
   }
 
   /// True if a row that the space does not have has a number that the space has given.

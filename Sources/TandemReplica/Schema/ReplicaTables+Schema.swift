@@ -141,7 +141,7 @@ extension ReplicaTables {
       try run(
         "UPDATE tandem_state SET tables = ?", [.blob(SyncMessageWriter.bytes(constrained))])
     }
-    for table in disturbed { try noteUngivenNumbers(of: table, schema) }
+    try noteUngivenNumbers(of: disturbed, schema)
     if !disturbed.isEmpty, try known != declared || hasMissedChanges(declared, state) {
       state.pullNeed.require(.repair)
     }
