@@ -203,8 +203,8 @@ enum PostgreSQLCases {
   ) throws -> Benchmark {
     func contender(_ name: String, _ count: Int) throws -> Benchmark.Contender {
       let space = "places\(count)"
-      let connection = try SpaceConnection(port: node.port)
-      var writer = SpaceWriter(connection, space: space, base: try node.makeSpace(space))
+      // Made anew for each run: the server closes one that waits while other cases run.
+      var connection = try SpaceConnection(port: node.port)
       var known = ""
       let pageCount = 20
       return Benchmark.Contender(
@@ -218,7 +218,9 @@ enum PostgreSQLCases {
           return pageCount
         },
         prepare: {
+          connection = try SpaceConnection(port: node.port)
           known = try node.makeSpace(space)
+          var writer = SpaceWriter(connection, space: space, base: known)
           try writer.commit()
           let answer = try connection.answer()
           precondition(answer.contains(#""outcome":"accepted""#), answer)
