@@ -20,7 +20,7 @@ struct SimulationTests {
     "Scenarios that have failed hold",
     arguments: [
       71_131, 80_230, 80_871, 81_401, 82_619, 91_466, 93_515, 203_145, 312_248, 314_657, 500_997,
-      504_218, 601_629, 424_006_729, 424_014_998,
+      504_218, 601_629, 424_006_729, 424_014_998, 426_024_185,
     ]
       as [UInt64])
   func formerFailures(seed: UInt64) throws {

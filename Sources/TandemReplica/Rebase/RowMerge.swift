@@ -90,8 +90,9 @@ struct RowMerge {
         let isChanged = rest.contains { !known[$0].hasSameStorage(as: local[$0]) }
         return isChanged ? Conflict(versions, resolution, rest) : nil
       }
-      let names = (local.layout.names + remote.layout.names + known.layout.names).filter {
-        layout.offset(of: $0) == nil
+      // Other versions of a field that the table does not have meet the edit all the same.
+      let names = (local.layout.names + known.layout.names).filter {
+        layout.offset(of: $0) == nil && !known[$0].hasSameStorage(as: local[$0])
       }
       guard !names.isEmpty else { return self }
       let edited = local.with(names, of: remote)
