@@ -26,9 +26,11 @@ struct MirrorPlanner<Item: Identifiable & Sendable>: Sendable where Item.ID: Sen
   @usableFromInline var lastSource: (id: Item.ID, position: Int)?
   @usableFromInline var lastLocalID: Item.ID?
 
-  /// The items of the current page that both sides have, in order, and their positions.
+  /// The items of the current page that both sides have, in order.
   @usableFromInline var common: [Item] = []
-  @usableFromInline var commonPositions: [Int] = []
+  /// The position of an item in the source is its offset in ``common`` plus a shift. Each shift holds
+  /// from its own offset to that of the next shift.
+  @usableFromInline var commonShifts: [(offset: Int, shift: Int)] = []
   /// The items to transfer, and their positions in the source.
   @usableFromInline var candidates: [(position: Int, item: Item)] = []
   /// The plan, but for its transfers.
@@ -67,7 +69,7 @@ struct MirrorPlanner<Item: Identifiable & Sendable>: Sendable where Item.ID: Sen
   }
 
   private mutating func findUpdates(_ processor: MirrorProcessor<Item>) async throws {
-    let (items, positions) = (common, commonPositions)
+    let (items, shifts) = (common, commonShifts)
     var offsets: [Int] = []
     if let itemsToUpdate = processor.itemsToUpdate {
       offsets = try await Self.attempt(.compare) { try await itemsToUpdate(items) }
@@ -79,10 +81,12 @@ struct MirrorPlanner<Item: Identifiable & Sendable>: Sendable where Item.ID: Sen
         if needsUpdate { offsets.append(offset) }
       }
     }
-    for offset in Set(offsets) where items.indices.contains(offset) {
-      candidates.append((positions[offset], items[offset]))
+    var current = 0
+    for offset in Set(offsets).sorted() where items.indices.contains(offset) {
+      while current + 1 < shifts.count, shifts[current + 1].offset <= offset { current += 1 }
+      candidates.append((offset + shifts[current].shift, items[offset]))
     }
-    (common, commonPositions) = ([], [])
+    (common, commonShifts) = ([], [])
   }
 
   private mutating func finish(
@@ -116,10 +120,13 @@ struct MirrorPlanner<Item: Identifiable & Sendable>: Sendable where Item.ID: Sen
   /// The position in the source of the next item to compare.
   @inlinable var position: Int { plan.sourceCount - source.count + sourceOffset }
 
+  /// Adds this many items of the source, from the next one on, to those that both sides have.
   @inlinable
-  mutating func addCommon(_ item: Item) {
-    common.append(item)
-    commonPositions.append(position)
+  mutating func addCommon(count: Int) {
+    if common.isEmpty { common.reserveCapacity(source.count) }
+    let shift = position - common.count
+    if commonShifts.last?.shift != shift { commonShifts.append((common.count, shift)) }
+    common += source[sourceOffset..<sourceOffset + count]
   }
 
   @inlinable
@@ -138,25 +145,44 @@ extension MirrorPlanner where Item.ID: Comparable {
   @inlinable
   mutating func compareInStep() throws -> Bool {
     while sourceOffset < source.count {
-      let item = source[sourceOffset]
-      let id = item.id
+      let id = source[sourceOffset].id
       if let last = lastSource, !(last.id < id) {
         guard last.id == id else { throw Self.violation("item of the source", id) }
         addDuplicate(id, of: last.position)
       } else {
         guard try removeLocalIDs(below: id) else { return false }
-        if localOffset < local.count, local[localOffset] == id {
-          lastLocalID = id
-          localOffset += 1
-          addCommon(item)
+        let count = commonCount()
+        if count > 0 {
+          addCommon(count: count)
+          sourceOffset += count - 1
+          localOffset += count
+          lastLocalID = local[localOffset - 1]
         } else {
-          candidates.append((position, item))
+          candidates.append((position, source[sourceOffset]))
         }
-        lastSource = (id, position)
+        lastSource = (source[sourceOffset].id, position)
       }
       sourceOffset += 1
     }
     return try !isSourceEnded || removeLocalIDs(below: nil)
+  }
+
+  /// The number of identities that come next on both sides and ascend.
+  ///
+  /// Most lists hardly change, so this loop is most of the comparison. It only reads: to write the
+  /// planner's state to memory for each item would take seven times longer.
+  @inlinable
+  func commonCount() -> Int {
+    source[sourceOffset...].withUnsafeBufferPointer { items in
+      local[localOffset...].withUnsafeBufferPointer { ids in
+        let maxCount = min(items.count, ids.count)
+        var count = 0
+        while count < maxCount, items[count].id == ids[count],
+          count == 0 || ids[count - 1] < ids[count]
+        { count += 1 }
+        return count
+      }
+    }
   }
 
   /// Plans to remove the next local identities as far as they are below an identity of the source, or
@@ -205,7 +231,7 @@ extension MirrorPlanner {
       let item = source[sourceOffset]
       switch positions.updateValue(position, forKey: item.id) {
       case nil: candidates.append((position, item))
-      case Self.localOnly: addCommon(item)
+      case Self.localOnly: addCommon(count: 1)
       case let first?:
         positions[item.id] = first
         addDuplicate(item.id, of: first)
