@@ -18,7 +18,7 @@ final class PostgreSQLWorker: @unchecked Sendable {
   func run<Value: Sendable>(
     _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
   ) async -> Result<Value, any Error> {
-    let wait = Wait<Value>()
+    let wait = WorkerWait<Value>()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         wait.begin(continuation)
@@ -30,7 +30,7 @@ final class PostgreSQLWorker: @unchecked Sendable {
   }
 
   private func runHere<Value: Sendable>(
-    _ body: (PostgreSQLConnection) throws -> Value, _ wait: Wait<Value>
+    _ body: (PostgreSQLConnection) throws -> Value, _ wait: WorkerWait<Value>
   ) throws -> Value {
     if let connection {
       do {
@@ -49,7 +49,7 @@ final class PostgreSQLWorker: @unchecked Sendable {
     return try body(connection)
   }
 
-  private func connect<Value>(_ wait: Wait<Value>) throws -> PostgreSQLConnection {
+  private func connect<Value>(_ wait: WorkerWait<Value>) throws -> PostgreSQLConnection {
     isConnecting.store(true, ordering: .sequentiallyConsistent)
     defer { isConnecting.store(false, ordering: .sequentiallyConsistent) }
     try wait.enterConnecting()

@@ -197,7 +197,7 @@ extension SpaceLedger {
   package func verdict(
     on commit: SyncCommit, as version: Int, record: (SyncKey) throws -> SpaceRecord?
   ) rethrows -> Verdict {
-    var states = States(maxCount: commit.changes.count)
+    var states = TouchedRecords(maxCount: commit.changes.count)
     var conflicts: [SyncObjection] = []
     var refusals: [SyncObjection] = []
     var last: Columns?

@@ -28,11 +28,11 @@ extension SpaceTables {
     if let since, since.journal == journal.id, since.entry > journal.last {
       return .gone(.history)
     }
-    var place = CopyPlace(
+    var place = SpaceCopyCursor(
       anchor: since?.head ?? state.head, since: since?.head.version,
       entry: since?.journal == journal.id ? since?.entry ?? 0 : 0)
     if let cursor {
-      guard let given = CopyPlace(cursor) else {
+      guard let given = SpaceCopyCursor(cursor) else {
         throw SyncRequestError(
           .malformed, "the cursor is not that of a page of this request; start again")
       }
@@ -89,9 +89,9 @@ extension SQLiteSpaceStore {
 extension SpaceCopyHeader {
   /// True if there is a next page, and its place is after that of the page that a cursor was for. So the pages end.
   package func isBeyond(_ cursor: String?) -> Bool {
-    guard let next = next.flatMap({ CopyPlace($0) }) else { return false }
+    guard let next = next.flatMap({ SpaceCopyCursor($0) }) else { return false }
     guard let cursor else { return true }
-    return CopyPlace(cursor).map(next.isBeyond) ?? false
+    return SpaceCopyCursor(cursor).map(next.isBeyond) ?? false
   }
 }
 

@@ -65,6 +65,34 @@ struct DroppedColumnTests {
     #expect(try bodies(b) == [["m", "of b"], ["n", "of b"], ["o", "of b"]])
   }
 
+  @Test(
+    "Edits that no trigger noted are kept although a change of the schema drops their column next",
+    arguments: [true, false])
+  func unnoticedEdits(isMigration: Bool) throws {
+    let (a, b) = try space.notePair()
+    for statement in [
+      "CREATE TABLE other (id TEXT PRIMARY KEY, title TEXT, body TEXT)",
+      "INSERT INTO other SELECT * FROM note", "DROP TABLE note",
+      "ALTER TABLE other RENAME TO note", "UPDATE note SET body = 'unseen' WHERE id = 'm'",
+      "INSERT INTO note VALUES ('o', 'O', 'new')",
+    ] {
+      try a.execute(statement)
+    }
+    if isMigration {
+      try a.database.migrate([
+        DatabaseMigration("drop body") { try $0.execute("ALTER TABLE note DROP COLUMN body") }
+      ])
+    } else {
+      try a.dropColumn("body")
+    }
+    try converge([a, b], space)
+    let kept = try a.conflicts().compactMap { $0.local?["body"] }.filter { !$0.isNull }
+    #expect(Set(kept) == ["unseen", "new"])
+    #expect(try bodies(b) == [["m", "of m"], ["n", "of n"]])
+    #expect(try a.read { try $0.status() }.pendingCount == 0)
+    #expect(try a.rows("SELECT count(*) FROM tandem_dropped_note") == [[0]])
+  }
+
   @Test("Edits of a dropped column are sent by a file that was never synchronized")
   func unsentBeforeFirst() throws {
     let (a, b) = (try space.notes(1), try space.notes(2))

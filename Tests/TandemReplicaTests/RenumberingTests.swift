@@ -83,6 +83,30 @@ struct RenumberingTests {
     #expect(try a.read { try $0.keptEdits(.all) }.isEmpty)
   }
 
+  @Test(
+    "A number of a deleted record that SQLite gives again after a table was built anew is not kept")
+  func reusedNumber() throws {
+    let (a, b) = try pair()
+    for customer in ["Ada", "Bob"] { try addInvoice(customer, [], a) }
+    try converge([a, b], space)
+    let c = try file(3)
+    try converge([a, b, c], space)
+    try b.execute("DELETE FROM invoice WHERE customer = 'Bob'")
+    try converge([b, a], space)
+    try c.execute("INSERT INTO line (invoice, what) VALUES (2, 'of Bob')")
+    try rebuild(["invoice"], a)
+    try addInvoice("Cem", ["of Cem"], a)
+    #expect(try a.rows("SELECT id FROM invoice WHERE customer = 'Cem'") == [[2]])
+    try converge([a, c, b], space)
+    for file in [a, b, c] {
+      #expect(
+        try file.rows(
+          "SELECT what, customer FROM line JOIN invoice ON invoice.id = invoice ORDER BY what")
+          == [["of Bob", "Bob"], ["of Cem", "Cem"]])
+    }
+    #expect(try a.conflicts().isEmpty && a.rejectedContents().isEmpty)
+  }
+
   @Test("Rows of a commit that waits keep their numbers although their table is built anew")
   func rebuiltWhileWaiting() throws {
     let (a, b) = try pair()
@@ -317,6 +341,26 @@ struct RenumberingTests {
     try converge([a, b, c], space)
     #expect(
       try a.rows("SELECT id, customer FROM invoice ORDER BY id") == [[2, "Ben"], [3, "Cem"]])
+  }
+
+  @Test("A new row with the last number blocks a file only until it has a lower one, or is deleted")
+  func lastNumber() throws {
+    for remedy in ["UPDATE invoice SET id = 5 WHERE id > 5", "DELETE FROM invoice WHERE id > 5"] {
+      let space = try TestSpace()
+      let file = try TestReplica(seed: 1)
+      for statement in Self.schema { try file.execute(statement) }
+      try file.attach(Self.tables, space)
+      try addInvoice("Eva", [], file)
+      try file.sync(space)
+      try file.execute(
+        "INSERT INTO invoice VALUES (-3, 'Ada'), (\(Int64.max), 'Ben')")
+      let error = #expect(throws: ReplicaError.self) { try file.sync(space) }
+      #expect(error?.message.contains("give that row a lower number") == true)
+      try file.execute(remedy)
+      try file.execute("UPDATE sqlite_sequence SET seq = 5 WHERE name = 'invoice'")
+      try file.sync(space)
+      #expect(try file.rows("SELECT id FROM invoice WHERE customer = 'Ada'") != [[-3]])
+    }
   }
 
   @Test("A table without AUTOINCREMENT is refused with the remedy [auto]")

@@ -206,7 +206,28 @@ struct SchemaChangeTests {
     #expect(record["title"] == "M" && record["name"] == "edited")
     try expectEqualRows([a, b], Self.query, [["m", "edited", "of m"], ["n", "of b", "of n"]])
     // Only a person can know that no edit was replaced.
-    #expect(try b.conflicts().map(\.resolution) == [.remote, .local])
+    #expect(try b.conflicts().map(\.resolution) == [.unresolved, .local])
+  }
+
+  @Test(
+    "Values of a column that is renamed to a name from before are open conflicts with the former ones"
+  )
+  func renamedToFormerName() throws {
+    let (a, b) = try space.notePair()
+    try a.addColumn("other TEXT")
+    try a.execute("UPDATE note SET other = upper(body)")
+    try a.sync(space)
+    try a.dropColumn("body")
+    try a.sync(space)
+    try a.execute("ALTER TABLE note RENAME COLUMN other TO body")
+    try converge([a, b], space)
+    let conflicts = try a.conflicts(includingResolved: false)
+    #expect(conflicts.map { $0.local?["body"] } == ["OF M", "OF N"])
+    #expect(conflicts.map { $0.remote?["body"] } == ["of m", "of n"])
+    #expect(conflicts.allSatisfy { $0.fields == ["body"] })
+    try a.write { try $0.resolve(.all, by: .local) }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT body FROM note ORDER BY id", [["OF M"], ["OF N"]])
   }
 
   @Test("A copy that was attached with chosen columns does not take over new ones")

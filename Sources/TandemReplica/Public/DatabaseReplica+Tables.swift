@@ -159,7 +159,8 @@ extension DatabaseReplica {
     try await database.write(foreignKeys: .ignored) { transaction in
       let tables = ReplicaTables(transaction.connection)
       _ = try tables.schema()
-      try transaction.changeSchema("this change") { transaction in
+      try transaction.changeSchema("this change", missesNothing: tables.missesNothing()) {
+        transaction in
         for sql in statements {
           let columns = try tables.policyColumns()
           try transaction.connection.execute(sql)

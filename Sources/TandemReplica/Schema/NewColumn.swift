@@ -19,9 +19,10 @@ struct NewColumn {
   /// Makes the column's values of two versions those that a merge needs.
   ///
   /// The value that the column gave to all rows is no edit, and neither is that of a column which was
-  /// renamed: a value of the space replaces it. Any other value is an edit, and replaces such a value
-  /// of the space. If the space has none, all values are edits, so that it gets them. If it has deleted
-  /// the record, the value that this file has parked is that of the space.
+  /// renamed: a value of the space replaces it. The value of a renamed column may be the newer one all the
+  /// same, if the space has the name from a column that was dropped before. Any other value is an edit, and
+  /// replaces such a value of the space. If the space has none, all values are edits, so that it gets them.
+  /// If it has deleted the record, the value that this file has parked is that of the space.
   ///
   /// - Parameters:
   ///   - value: The value in the row.
@@ -52,7 +53,7 @@ struct NewColumn {
     if isStandard || carried.contains(where: value.hasSameStorage) {
       base[field: name] = other
       local[field: name] = other
-      return isStandard ? nil : .remote
+      return isStandard ? nil : .unresolved
     }
     if other.hasSameStorage(as: standard) || carried.contains(where: other.hasSameStorage) {
       base[field: name] = other

@@ -31,12 +31,19 @@ extension ReplicaTables {
   /// Takes note of rows that no trigger noted, because another program has built their tables anew, and that the space
   /// cannot have: those with a number that it has not given, and those that refer to a new row by its number. The rows
   /// of a commit that waits for its outcome are known.
-  func noteUngivenNumbers(of tables: [ReplicaTable], _ schema: ReplicaSchema) throws {
+  ///
+  /// - Parameter base: The digest of the base; `nil` if it was made with other columns.
+  func noteUngivenNumbers(
+    of tables: [ReplicaTable], _ schema: ReplicaSchema, base: RecordDigest?
+  ) throws {
     let numbers = try storedNumbers(schema)
     for table in tables where table.declaration.isNumbered {
       try noteNew(
         table, "0",
         where: "t.\(table.keyNames[0].sqlQuoted) > \(numbers[FieldName(table.name)] ?? 0)")
+      if let base, let number = try firstNumberBeyond(base, table, schema) {
+        try noteNew(table, "0", where: "t.\(table.keyNames[0].sqlQuoted) >= \(number)")
+      }
     }
     for key in schema.foreignKeys {
       guard let child = key.attachedChild, tables.contains(where: { $0 === child }),
@@ -54,6 +61,30 @@ extension ReplicaTables {
               AND p.\(existed) = 0 AND typeof(p.\(existed)) = 'integer')
           """)
     }
+  }
+
+  /// The most rows with numbers that SQLite may have given again.
+  private static let maxReusedNumberCount = 1_000
+
+  /// The lowest of the numbers that SQLite has given again, because a program did not take over its highest number when
+  /// it built the table anew: without the rows from there on, the digest of the rows is that of the base.
+  private func firstNumberBeyond(
+    _ base: RecordDigest, _ table: ReplicaTable, _ schema: ReplicaSchema
+  ) throws -> Int64? {
+    let digest = try computedDigest(schema)
+    var sum = base
+    guard digest != base, try outboxSummary() == nil else { return nil }
+    let rows = try rows(
+      """
+      SELECT \((table.keyNames + table.columnNames).sqlList) FROM main.\(table.name.sqlQuoted) AS t
+      WHERE NOT EXISTS (SELECT 1 FROM \(table.shadow.name.sqlQuoted) AS s WHERE \(table.declaration.sameKey("t", "s")))
+      ORDER BY \(table.keyNames[0].sqlQuoted) DESC LIMIT \(Self.maxReusedNumberCount)
+      """)
+    for row in rows {
+      try addRecord(row, of: table, hasParked: true, to: &sum)
+      if sum == digest { return row[0].integer }
+    }
+    return nil
   }
 
   private func noteNew(

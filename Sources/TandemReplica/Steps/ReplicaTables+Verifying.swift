@@ -123,7 +123,7 @@ extension ReplicaTables {
   }
 
   /// Adds the record of a row to a digest.
-  private func addRecord(
+  func addRecord(
     _ values: [FieldValue], of table: ReplicaTable, hasParked: Bool, to digest: inout RecordDigest
   ) throws {
     let key = Array(values.prefix(table.keyNames.count))

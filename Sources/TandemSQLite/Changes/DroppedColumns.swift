@@ -37,8 +37,11 @@ extension TableShadow {
 extension DatabaseConnection {
   /// Keeps the rows that have changed as they are, before a change of the schema.
   ///
+  /// - Parameter missesNothing: False if the shadow may lack rows that have changed. All rows are kept then.
   /// - Complexity: O(*n*) in the number of rows that have changed.
-  func keepPresentRows(of shadow: TableShadow) throws(DatabaseError) {
+  func keepPresentRows(
+    of shadow: TableShadow, missesNothing: Bool
+  ) throws(DatabaseError) {
     let present = TableShadow.presentName(shadow.table)
     try execute("DROP TABLE IF EXISTS \(present.sqlQuoted)")
     try execute(shadow.creation(of: present))
@@ -53,10 +56,17 @@ extension DatabaseConnection {
         WHERE TRUE ON CONFLICT DO NOTHING
         """)
     }
+    if missesNothing { return }
+    try execute(
+      """
+      INSERT INTO \(present.sqlQuoted) (\(names.sqlList), \(TableShadow.existed))
+      SELECT \(names.sqlList), 0 FROM \(shadow.table.sqlQuoted) WHERE \(shadow.hasKey) ON CONFLICT DO NOTHING
+      """)
   }
 
   /// Keeps the edits of columns that a change of the schema has dropped, and forgets the rows as they
-  /// were before it. An edit of the same field that is kept already keeps its former value.
+  /// were before it. An edit of the same field that is kept already keeps its former value. The value of
+  /// a row that may have changed unnoticed is its own former value: that of the space replaces it, on record.
   ///
   /// - Parameter shadow: The shadow with the columns that the table still has. The table of former
   ///   versions has the others too.
@@ -75,6 +85,7 @@ extension DatabaseConnection {
   ) throws(DatabaseError) {
     let table = TableShadow.droppedName(shadow.table).sqlQuoted
     let present = TableShadow.presentName(shadow.table).sqlQuoted
+    let isSure = "p.\(TableShadow.existed)"
     let (key, name) = (shadow.key, column.sqlQuoted)
     let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
     try execute(
@@ -93,9 +104,10 @@ extension DatabaseConnection {
       """
       INSERT INTO \(table)
       SELECT \(key.sqlList), ?, \(former), \(value) FROM (
-        SELECT \(list("p", key)), \(old) AS \(former), p.\(name) AS \(value) FROM \(present) AS p
-        LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source))
-      WHERE \(former) IS NOT \(value) OR typeof(\(former)) <> typeof(\(value))
+        SELECT \(list("p", key)), iif(\(isSure), \(old), p.\(name)) AS \(former), p.\(name) AS \(value), \(isSure)
+        FROM \(present) AS p
+        LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source)) AS p
+      WHERE \(former) IS NOT \(value) OR typeof(\(former)) <> typeof(\(value)) OR NOT \(isSure)
       ON CONFLICT DO UPDATE SET \(value) = excluded.\(value)
       """, .text(column))
   }

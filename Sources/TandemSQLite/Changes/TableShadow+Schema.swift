@@ -9,17 +9,33 @@ extension DatabaseConnection {
   /// again afterwards. Changes of rows are noticed as well.
   ///
   /// A shadow whose triggers are not installed stays as it is, and so does one whose table is gone
-  /// or has another key afterwards.
+  /// or has another key afterwards. The values of columns that are dropped are kept in any case.
   ///
+  /// - Parameter missesNothing: False if rows may have changed before while there were no triggers.
   /// - Complexity: O(*n*) in the number of rows of the tables that have shadows.
-  func pausingShadows(_ body: () throws -> Void) throws {
-    let shadows = try keptShadows()
-    for shadow in shadows { try pauseKeeping(shadow) }
+  func pausingShadows(missesNothing: Bool, _ body: () throws -> Void) throws {
+    // Those that are paused already have the rows from before.
+    let shadows = try keptShadows().filter {
+      try columnNames(of: TableShadow.presentName($0.table)).isEmpty
+    }
+    let installed = try shadows.map(isKeeping)
+    for (shadow, isInstalled) in zip(shadows, installed) {
+      if isInstalled {
+        try pauseKeeping(shadow, missesNothing: missesNothing)
+      } else {
+        try keepPresentRows(of: shadow, missesNothing: false)
+      }
+    }
     try body()
-    for shadow in shadows { try resumeKeeping(table: shadow.table, key: shadow.key) }
+    for (shadow, isInstalled) in zip(shadows, installed) {
+      if isInstalled {
+        try resumeKeeping(table: shadow.table, key: shadow.key)
+      } else if let shadow = try keptShadow(of: shadow.table, key: shadow.key) {
+        try keepDroppedEdits(of: shadow)
+      }
+    }
   }
 
-  /// The shadows whose triggers are installed.
   private func keptShadows() throws(DatabaseError) -> [TableShadow] {
     let listing = try prepare(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name"
@@ -28,12 +44,18 @@ extension DatabaseConnection {
     try listing.bind([.integer(Int64(prefix.unicodeScalars.count)), .text(prefix)])
     var shadows: [TableShadow] = []
     for name in try listing.texts() {
-      guard let shadow = try keptShadow(of: String(name.dropFirst(prefix.count))),
-        try isKeeping(shadow)
-      else { continue }
-      shadows.append(shadow)
+      if let shadow = try keptShadow(of: String(name.dropFirst(prefix.count))) {
+        shadows.append(shadow)
+      }
     }
     return shadows
+  }
+
+  private func keptShadow(
+    of table: String, key: [String]
+  ) throws(DatabaseError) -> TableShadow? {
+    guard let shadow = try keptShadow(of: table), shadow.key == key else { return nil }
+    return shadow
   }
 
   /// The shadow of a table with the columns that are kept and that the table still has.
@@ -52,8 +74,12 @@ extension DatabaseConnection {
   }
 
   /// Keeps the present version of each row that the shadow does not have, and removes the triggers.
-  package func pauseKeeping(_ shadow: TableShadow) throws(DatabaseError) {
-    try keepPresentRows(of: shadow)
+  ///
+  /// - Parameter missesNothing: False if rows may have changed while there were no triggers.
+  package func pauseKeeping(
+    _ shadow: TableShadow, missesNothing: Bool
+  ) throws(DatabaseError) {
+    try keepPresentRows(of: shadow, missesNothing: missesNothing)
     let names = (shadow.key + shadow.columns).sqlList
     try execute(
       """
@@ -66,7 +92,7 @@ extension DatabaseConnection {
   /// Installs the triggers again for the columns that are kept and that the table still has; the
   /// shadow gets the rows that are new, and loses those that are as they were.
   package func resumeKeeping(table: String, key: [String]) throws(DatabaseError) {
-    guard let shadow = try keptShadow(of: table), shadow.key == key else { return }
+    guard let shadow = try keptShadow(of: table, key: key) else { return }
     try keepDroppedEdits(of: shadow)
     try renew(shadow)
     try noteNewRows(of: shadow)

@@ -8,6 +8,8 @@ struct DatabaseImage: Hashable {
     /// The columns that are stored, without those that are computed.
     let columns: String
     let rows: [[FieldValue]]
+    /// The statement that creates the table; `nil` if all databases with the same schema have it.
+    let creation: String?
   }
 
   /// The triggers, by their names.
@@ -27,8 +29,10 @@ struct DatabaseImage: Hashable {
       let listing = try database.listing(connection)
       let tables = try listing.tables.map { name, columns in
         Table(
-          name: name, columns: columns,
-          rows: try connection.rows("SELECT \(columns) FROM \(name)"))
+          name: name, columns: columns, rows: try connection.rows("SELECT \(columns) FROM \(name)"),
+          creation: name.hasPrefix("tandem_dropped_")
+            ? try connection.row("SELECT sql FROM sqlite_schema WHERE name = ?", [.text(name)])?[0]
+              .textValue : nil)
       }
       return (tables, Triggers(statements: listing.triggers))
     }
@@ -43,6 +47,9 @@ struct DatabaseImage: Hashable {
       // Tables that were created since are empty in the image.
       for (name, _) in listing.tables where !tables.contains(where: { $0.name == name }) {
         try connection.run("DELETE FROM \(name)")
+      }
+      for table in tables where !listing.tables.contains(where: { $0.name == table.name }) {
+        if let creation = table.creation { try connection.execute(creation) }
       }
       try replace(connection)
       try replaceTriggers(connection, listing.triggers)

@@ -35,9 +35,18 @@ struct Scenario {
     case indexCreated
     /// The operator gives the space a quota, another one, or none.
     case quota
+    /// A migration of one file drops a column, or creates one again that it has dropped.
+    case columnDropped
+    /// A program builds a table of one file anew, and edits it meanwhile.
+    case tableRebuilt
 
     /// True if files get other schemas than they began with.
-    var changesSchema: Bool { self == .columnAdded || self == .indexCreated }
+    var changesSchema: Bool {
+      switch self {
+      case .columnAdded, .indexCreated, .columnDropped, .tableRebuilt: true
+      default: false
+      }
+    }
   }
 
   let seed: UInt64
@@ -88,7 +97,7 @@ struct Scenario {
       case .spaceRestore, .newEpoch, .triggersDropped, .triggersDisabled, .damage, .recordLimit,
         .columnAdded:
         Int.random(in: 0..<8, using: &random) == 0
-      case .indexCreated, .quota: false  // drawn last
+      case .indexCreated, .quota, .columnDropped, .tableRebuilt: false  // drawn last
       }
     }
     keyCount = Int.random(in: 1...4, using: &random)
@@ -118,11 +127,13 @@ struct Scenario {
     self.variant = variant
     for accident in [Accident.indexCreated, .quota]
     where Int.random(in: 0..<8, using: &random) == 0 { accidents.append(accident) }
-    self.accidents = accidents
     // An amendment by rules cannot state the values of an index.
     usesRules =
       Int.random(in: 0..<2, using: &random) == 0 && usesService
       && !accidents.contains(.indexCreated)
+    for accident in [Accident.columnDropped, .tableRebuilt]
+    where Int.random(in: 0..<6, using: &random) == 0 { accidents.append(accident) }
+    self.accidents = accidents
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left

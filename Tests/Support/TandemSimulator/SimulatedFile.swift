@@ -9,10 +9,14 @@ final class SimulatedFile {
   let number: Int
   private(set) var database: SimulatedDatabase
   let schema: SimulatedSchema
-  /// What programs have added to the schema.
-  private(set) var additions = SimulatedSchema.Additions()
-  /// True if no synchronization has taken over what was added.
+  /// How programs have changed the tables, by their names.
+  private(set) var alterations: [String: SimulatedSchema.Alteration] = [:]
+  /// True if a program has changed the schema, so that no other simulation can use the database.
+  private(set) var hasOwnSchema = false
+  /// True if no pull has followed a change of the schema.
   private(set) var hasNewSchema = false
+  /// The values of columns that were dropped, until a pull has brought them to the file as those of other files.
+  private var hiddenValues: [(EditLedger.Cell, Int)] = []
   /// True if a program has written without triggers since the file was last verified.
   var hasUncapturedEdits = false
   /// The last kept edit that the ledger knows.
@@ -41,41 +45,79 @@ final class SimulatedFile {
   func perform<Value>(
     _ step: SyncStep, _ body: (ReplicaTables, DatabaseConnection) throws -> Value
   ) throws -> Value {
-    let value = try database.write(foreignKeys: step.writesRows ? .ignored : .unconcerned) {
+    try database.write(foreignKeys: step.writesRows ? .ignored : .unconcerned) {
       try body(database.replica($0), $0)
     }
-    hasNewSchema = false
-    return value
+  }
+
+  func alteration(of table: SimulatedSchema.Table) -> SimulatedSchema.Alteration {
+    alterations[table.name] ?? SimulatedSchema.Alteration()
   }
 
   /// The columns of a table in which every edit writes a value of its own.
   func valueColumns(_ table: SimulatedSchema.Table) -> [String] {
-    table.valueColumns
-      + (additions.columns.contains(table.name) ? [SimulatedSchema.Table.addedColumn] : [])
+    let alteration = alteration(of: table)
+    return table.valueColumns.filter { !alteration.dropped.contains($0) }
+      + (alteration.hasAddedColumn ? [SimulatedSchema.Table.addedColumn] : [])
   }
 
-  /// Takes note of what a program has added to the schema.
-  func added(_ additions: SimulatedSchema.Additions) {
-    guard additions != self.additions else { return }
-    self.additions = additions
-    hasNewSchema = true
+  /// True if a table has the column that counts, as other files know it.
+  func counts(_ table: SimulatedSchema.Table) -> Bool {
+    table.counts && !hasNewSchema && !alteration(of: table).dropped.contains("visits")
   }
 
-  /// Takes another database, to which is added what a backup or another file has.
-  func take(_ database: SimulatedDatabase, _ additions: SimulatedSchema.Additions) throws {
+  /// Takes note of the schema after a program may have changed it.
+  ///
+  /// - Parameter hidden: The values of columns that it has dropped.
+  func changedSchema(hiding hidden: [(EditLedger.Cell, Int)] = []) throws {
+    var alterations: [String: SimulatedSchema.Alteration] = [:]
+    for table in schema.tables {
+      var alteration = SimulatedSchema.Alteration()
+      let names = try database.read {
+        try $0.rows(
+          """
+          SELECT name FROM pragma_table_info(?1)
+          UNION SELECT name FROM sqlite_schema WHERE tbl_name = ?1 AND type = 'index'
+          """, [.text(table.name)])
+      }.map(\.[0])
+      alteration.hasAddedColumn = names.contains(.text(SimulatedSchema.Table.addedColumn))
+      alteration.hasLateIndex = names.contains(.text(table.lateIndex))
+      alteration.dropped = Set(
+        table.passingColumns.map(\.name).filter { !names.contains(.text($0)) })
+      if alteration != SimulatedSchema.Alteration() { alterations[table.name] = alteration }
+    }
+    (hasOwnSchema, hasNewSchema) = (true, true)
+    if alterations != self.alterations { hiddenValues += hidden }
+    self.alterations = alterations
+  }
+
+  /// Takes note that a pull has followed all changes of the schema.
+  func pulled() {
+    hasNewSchema = false
+    hiddenValues = []
+  }
+
+  /// Takes another database, whose schema is changed as that of a backup or of another file.
+  func take(
+    _ database: SimulatedDatabase, _ alterations: [String: SimulatedSchema.Alteration]
+  ) throws {
     try database.write { connection in
+      let tables = database.replica(connection)
+      try tables.beginSchemaChange()
       for table in schema.tables {
-        if additions.columns.contains(table.name) { try connection.execute(table.addition) }
-        if additions.indexes.contains(table.name) {
-          try connection.execute(table.lateIndexCreation)
+        guard let alteration = alterations[table.name] else { continue }
+        if alteration.hasAddedColumn { try connection.execute(table.addition) }
+        if alteration.hasLateIndex { try connection.execute(table.lateIndexCreation) }
+        for column in alteration.dropped.sorted() {
+          try connection.execute("ALTER TABLE \(table.name) DROP COLUMN \(column)")
         }
       }
-      _ = try database.replica(connection).schema()
+      try tables.endSchemaChange()
     }
     database.enforcesForeignKeys = self.database.enforcesForeignKeys
     self.database = database
-    self.additions = additions
-    hasNewSchema = false
+    self.alterations = alterations
+    hasOwnSchema = !alterations.isEmpty
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
@@ -86,6 +128,7 @@ final class SimulatedFile {
   /// used before.
   func become(_ image: DatabaseImage) throws {
     try image.restore(database)
+    pulled()
     try noteLastNumbers()
   }
 
@@ -100,8 +143,13 @@ final class SimulatedFile {
 
   /// The values that edits wrote, in the order of tables and keys, and then those of columns that the tables
   /// lack: who deletes a row deletes these too.
-  func values(_ connection: DatabaseConnection) throws -> [(EditLedger.Cell, Int)] {
+  ///
+  /// - Parameter hasHidden: True if it contains those of dropped columns that the file has forgotten.
+  func values(
+    _ connection: DatabaseConnection, andHidden hasHidden: Bool = true
+  ) throws -> [(EditLedger.Cell, Int)] {
     var values: [(EditLedger.Cell, Int)] = []
+    var keys: Set<SyncKey> = []
     for table in schema.tables {
       let names = valueColumns(table)
       let columns = table.keyColumns + names
@@ -110,6 +158,7 @@ final class SimulatedFile {
           + table.keyColumns.joined(separator: ", "))
       for row in rows {
         let key = SyncKey(table: table.name, id: Array(row.prefix(table.keyColumns.count)))
+        keys.insert(key)
         for (column, value) in zip(names, row.dropFirst(table.keyColumns.count)) {
           guard let text = value.textValue, let edit = EditLedger.edits(in: text).first else {
             continue
@@ -118,7 +167,36 @@ final class SimulatedFile {
         }
       }
     }
-    return try values + parkedValues(connection)
+    guard hasOwnSchema else { return try values + parkedValues(connection) }
+    // Who writes into a column that was dropped and came back replaces the file's own edit.
+    let written = Set(values.map(\.0))
+    values += try droppedValues(connection).filter {
+      keys.contains($0.0.key) && !written.contains($0.0)
+    }
+    values += try parkedValues(connection)
+    guard hasHidden else { return values }
+    let known = Set(values.map(\.0))
+    return values + hiddenValues.filter { keys.contains($0.0.key) && !known.contains($0.0) }
+  }
+
+  /// The edits of dropped columns that the file has not sent.
+  private func droppedValues(
+    _ connection: DatabaseConnection
+  ) throws -> [(EditLedger.Cell, Int)] {
+    try schema.tables.flatMap { table -> [(EditLedger.Cell, Int)] in
+      let name = "tandem_dropped_\(table.name)"
+      guard try connection.schema(ofTable: name) != nil else { return [] }
+      let rows = try connection.rows(
+        "SELECT tandem_column, tandem_value, \(table.keyColumns.joined(separator: ", ")) FROM \(name)"
+      )
+      return rows.compactMap { row in
+        guard let column = row[0].textValue, let text = row[1].textValue,
+          let edit = EditLedger.edits(in: text).first
+        else { return nil }
+        let key = SyncKey(table: table.name, id: Array(row.dropFirst(2)))
+        return (EditLedger.Cell(key: key, column: column), edit)
+      }
+    }
   }
 
   private func parkedValues(
@@ -149,10 +227,10 @@ final class SimulatedFile {
 
   /// The synchronized values of a table, by their keys, as SQL literals: 1 and 1.0 are two values.
   func rows(of table: SimulatedSchema.Table) throws -> [[FieldValue]: [FieldValue]] {
+    let alteration = alteration(of: table)
     let columns =
-      table.synchronizedColumns
-      + (additions.columns.contains(table.name) && !table.hasNote
-        ? [SimulatedSchema.Table.addedColumn] : [])
+      table.synchronizedColumns.filter { !alteration.dropped.contains($0) }
+      + (alteration.hasAddedColumn && !table.hasNote ? [SimulatedSchema.Table.addedColumn] : [])
     let list = table.keyColumns + columns.map { "quote(\($0))" }
     let rows = try database.read {
       try $0.rows("SELECT \(list.joined(separator: ", ")) FROM \(table.name)")

@@ -84,6 +84,13 @@ struct SimulatedSchema {
         + (valueColumns.count == 1 ? " DEFAULT 'none'" : "")
     }
 
+    /// The columns that programs may drop, and later create again by the declarations.
+    var passingColumns: [(name: String, declaration: String)] {
+      if hasNote { return [] }
+      return valueColumns.dropFirst().suffix(1).map { ($0, "TEXT") }
+        + (counts ? [("visits", "INTEGER DEFAULT 0")] : [])
+    }
+
     /// The name of a unique index that programs may create, and the statement. The rows of one file satisfy most of the
     /// second kind; several rows may have one value of the first kind.
     var lateIndex: String { "\(name)_late" }
@@ -133,13 +140,14 @@ struct SimulatedSchema {
     var isExactCounter: Bool { counts && granularity == .field }
   }
 
-  /// What programs have added to the schema of a file: the names of the tables with the column, and of those with the
-  /// index.
-  struct Additions: Hashable {
-    var columns: Set<String> = []
-    var indexes: Set<String> = []
-
-    var isEmpty: Bool { columns.isEmpty && indexes.isEmpty }
+  /// How programs have changed a table of a file.
+  struct Alteration: Hashable {
+    /// True if the table has the column that programs may add.
+    var hasAddedColumn = false
+    /// The columns that programs have dropped.
+    var dropped: Set<String> = []
+    /// True if the table has the index that programs may create.
+    var hasLateIndex = false
   }
 
   let tables: [Table]

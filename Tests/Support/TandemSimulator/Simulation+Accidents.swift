@@ -1,4 +1,5 @@
 import TandemRecords
+import TandemReplica
 import TandemSQLite
 import TandemSync
 
@@ -10,9 +11,9 @@ extension Simulation {
     } else {
       let number = Int.random(in: 0..<files.count, using: &random)
       guard !files[number].hasNewSchema else { return }
-      fileBackups[number] = (
-        try DatabaseImage(files[number].database), files[number].additions, step
-      )
+      fileBackups[number] = FileBackup(
+        image: try DatabaseImage(files[number].database), alterations: files[number].alterations,
+        step: step)
       note("file \(number) is backed up")
     }
   }
@@ -60,6 +61,8 @@ extension Simulation {
     case .triggersDisabled: try editWithoutTriggers(Int.random(in: 0..<files.count, using: &random))
     case .columnAdded: try addColumn(Int.random(in: 0..<files.count, using: &random))
     case .indexCreated: try createIndex(Int.random(in: 0..<files.count, using: &random))
+    case .columnDropped: try dropColumn(Int.random(in: 0..<files.count, using: &random))
+    case .tableRebuilt: try rebuildTable(Int.random(in: 0..<files.count, using: &random))
     case .quota: setQuota(chance(30) ? nil : Int.random(in: 0...8, using: &random))
     case .damage, .recordLimit: break
     }
@@ -90,15 +93,15 @@ extension Simulation {
     oracle.quota = quota
   }
 
-  private func restart(_ number: Int) { drivers[number] = Driver(file: drivers[number].file) }
+  func restart(_ number: Int) { drivers[number] = Driver(file: drivers[number].file) }
 
   private func restoreFile(_ number: Int) throws {
     guard let backup = fileBackups[number], chance(50) else { return }
     note("file \(number) becomes what it was at step \(backup.step)")
     let known = Set(try spaceValues().map(\.1))
-    if files[number].additions != backup.additions {
+    if files[number].alterations != backup.alterations {
       try release(files[number])
-      try files[number].take(pool.replica(scenario.variant), backup.additions)
+      try files[number].take(pool.replica(scenario.variant), backup.alterations)
     }
     try files[number].become(backup.image)
     ledger.restored(number, from: backup.step, known: known)
@@ -117,7 +120,7 @@ extension Simulation {
     let known = Set(try spaceValues().map(\.1))
     var held = known
     for file in files {
-      held.formUnion(try file.database.read { try file.values($0) }.map(\.1))
+      held.formUnion(try file.database.read { try file.values($0, andHidden: false) }.map(\.1))
     }
     ledger.spaceLost(at: step, known: known, held: held)
   }
@@ -177,6 +180,9 @@ extension Simulation {
     isFaulty = false
     setQuota(nil)
     space.database.nextKill = nil
-    for file in files { file.database.nextKill = nil }
+    for file in files {
+      file.database.nextKill = nil
+      if try file.read({ try $0.isPaused() }) { try endPause(of: file) }
+    }
   }
 }

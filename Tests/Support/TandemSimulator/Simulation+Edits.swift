@@ -7,7 +7,7 @@ extension Simulation {
   /// One transaction of a program in a file: some statements, or the decision of an open conflict.
   func edit(_ number: Int) throws {
     let file = files[number]
-    if chance(8) { return try resolve(file) }
+    if chance(8) { return try file.read { try $0.isPaused() } ? () : resolve(file) }
     try transact(file) { connection in
       var values = try file.values(connection)
       for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -19,45 +19,11 @@ extension Simulation {
     }
   }
 
-  /// A program adds a column to a table.
-  func addColumn(_ number: Int) throws {
-    let file = files[number]
-    let table = pick(schema.tables)
-    guard !table.hasNote, !file.additions.columns.contains(table.name) else { return }
-    note("file \(number): \(table.addition)")
-    try transact(file) { try $0.execute(table.addition) }
-    let columns = try file.database.read {
-      try $0.rows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
-    }
-    guard columns.contains([.text(SimulatedSchema.Table.addedColumn)]) else { return }
-    var additions = file.additions
-    additions.columns.insert(table.name)
-    file.added(additions)
-  }
-
-  /// A program creates a unique index on a table, if the rows of its file permit it.
-  func createIndex(_ number: Int) throws {
-    let file = files[number]
-    let table = pick(schema.tables)
-    guard !file.additions.indexes.contains(table.name) else { return }
-    do {
-      try transact(file) { try $0.execute(table.lateIndexCreation) }
-    } catch let error as DatabaseError where error.code.primary == .constraint {
-      return
-    }
-    let isThere = try file.database.read {
-      try $0.row("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(table.lateIndex)]) != nil
-    }
-    guard isThere else { return }
-    note("file \(number): \(table.lateIndexCreation)")
-    var additions = file.additions
-    additions.indexes.insert(table.name)
-    file.added(additions)
-  }
-
-  /// One transaction of a program whose connection fires no triggers.
+  /// One transaction of a program whose connection fires no triggers. Until the pull after a change of the schema,
+  /// nothing would show it: the base has other columns.
   func editWithoutTriggers(_ number: Int) throws {
     let file = files[number]
+    guard !file.hasNewSchema else { return }
     note("file \(number): a program writes without triggers")
     file.hasUncapturedEdits = true
     // The counts of such edits get lost: neither the space nor a record of a conflict has sums.
@@ -69,12 +35,18 @@ extension Simulation {
   }
 
   /// Runs a transaction of a program, which may be killed in it.
-  private func transact(
-    _ file: SimulatedFile, _ body: (DatabaseConnection) throws -> Void
+  ///
+  /// - Parameter isMigration: True if foreign keys are ignored.
+  func transact(
+    _ file: SimulatedFile, isMigration: Bool = false, _ body: (DatabaseConnection) throws -> Void
   ) throws {
     let former = file.database.nextKill == nil ? nil : ledger
     do {
-      try file.database.write(body)
+      if isMigration {
+        try file.database.write(foreignKeys: .ignored, body)
+      } else {
+        try file.database.write(body)
+      }
       if file.database.takeKill() { killed(file) }
     } catch is ProgramKilled {
       if let former { ledger = former }
@@ -85,7 +57,7 @@ extension Simulation {
   /// Runs a statement; returns the values of the file afterwards.
   ///
   /// - Parameter before: The values of the file.
-  private func runStatement(
+  func runStatement(
     _ file: SimulatedFile, _ connection: DatabaseConnection, _ before: [(EditLedger.Cell, Int)]
   ) throws -> [(EditLedger.Cell, Int)] {
     let (sql, parameters) = try statement(pick(schema.tables), in: file, connection)
@@ -148,7 +120,7 @@ extension Simulation {
     let valueColumns = file.valueColumns(table)
     let column = pick(valueColumns)
     // The row that counts is there early, so that several files count at the same time.
-    if file.number == 0, table.counts, step < 12 {
+    if file.number == 0, file.counts(table), step < 12 {
       let row = table.key(SimulatedSchema.Table.counterNumber)
       return (
         "INSERT OR IGNORE INTO \(name) (\(table.keyColumns.joined(separator: ", ")), visits) "
@@ -158,7 +130,8 @@ extension Simulation {
     switch Int.random(in: 0..<(table.hasRange || table.parent != nil ? 21 : 18), using: &random) {
     case 0..<4:
       return try insertion(
-        table, valueColumns, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), connection, value)
+        table, valueColumns, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]),
+        counts: file.counts(table), connection, value)
     case 4..<7: return ("UPDATE \(name) SET \(column) = ? WHERE \(condition)", [value()] + key)
     case 7:
       let list = valueColumns.map { "\($0) = ?" }.joined(separator: ", ")
@@ -173,7 +146,7 @@ extension Simulation {
       return ("UPDATE \(name) SET extra = ? WHERE \(condition)", [pick(extra)] + key)
     case 9, 10: return ("DELETE FROM \(name) WHERE \(condition)", key)
     case 11, 14, 15, 16:
-      guard table.counts else { break }
+      guard file.counts(table) else { break }
       let row = table.key(SimulatedSchema.Table.counterNumber)
       return ("UPDATE \(name) SET visits = visits + 1 WHERE \(condition)", row)
     case 17:
@@ -198,7 +171,8 @@ extension Simulation {
       )
     default:
       if table.isNumbered {
-        return try insertion(table, valueColumns, key, "OR IGNORE", connection, value)
+        return try insertion(
+          table, valueColumns, key, "OR IGNORE", counts: file.counts(table), connection, value)
       }
       let list = table.keyColumns.map { "\($0) = ?" }.joined(separator: ", ")
       return (
@@ -211,13 +185,13 @@ extension Simulation {
 
   private func insertion(
     _ table: SimulatedSchema.Table, _ valueColumns: [String], _ key: [FieldValue],
-    _ conflict: String, _ connection: DatabaseConnection,
+    _ conflict: String, counts: Bool, _ connection: DatabaseConnection,
     _ value: () -> FieldValue
   ) throws -> (sql: String, parameters: [FieldValue]) {
     var columns = (table.isNumbered ? ["mark"] : table.keyColumns) + valueColumns
     var parameters = table.isNumbered ? [.text("m\(ledger.count)x\(step)")] : key
     parameters += valueColumns.map { _ in value() }
-    if table.counts {
+    if counts {
       columns.append("visits")
       parameters.append(pick([.null, 0, 3]))
     }

@@ -25,6 +25,7 @@ extension Simulation {
     try checkDigests(syncStep, summary, report, file)
     try checkReferences(of: file)
     revisions[file.number] = summary.revision
+    if report != nil, summary.pull == .none { file.pulled() }
     switch syncStep {
     case .apply, .receive: break
     case .stage where report != nil: break
@@ -119,7 +120,7 @@ extension Simulation {
         // While an index of the file is pending, it states the values of rows that came without them.
         let changes = try tables.outbox(part: 1)?.changes ?? []
         let isStatement = changes.allSatisfy { $0.verb == .update([:]) && !$0.claims.isEmpty }
-        guard isStatement, !file.additions.indexes.isEmpty else {
+        guard isStatement, file.alterations.values.contains(where: \.hasLateIndex) else {
           throw SimulationViolation("file \(file.number) has changes after a pull that nobody made")
         }
         throw Undone()
@@ -139,8 +140,11 @@ extension Simulation {
   }
 
   /// Synchronization leaves the columns of a row alone that are not synchronized. A row that is joined with another one
-  /// fills those of it that are null.
-  func checkNotes(_ before: [SyncKey: FieldValue], _ after: [SyncKey: FieldValue]) throws {
+  /// fills those of it that are null. If an older rejected change is made again, the row may become a rejected change.
+  func checkNotes(
+    _ before: [SyncKey: FieldValue], _ after: [SyncKey: FieldValue],
+    _ connection: DatabaseConnection
+  ) throws {
     for (key, note) in before {
       let mayBeFilled =
         note.isNull
@@ -148,6 +152,10 @@ extension Simulation {
           UTF8Order.areEqual($0.name, key.table) && !$0.same.isEmpty
         }
       if let other = after[key], !other.hasSameStorage(as: note), !mayBeFilled {
+        let kept = try connection.row(
+          "SELECT 1 FROM tandem_kept WHERE \"table\" = ? AND others ->> 'note' IS ?",
+          [.text(key.table), note])
+        if kept != nil { continue }
         throw SimulationViolation("the note \(note) of \(key) has become \(other)")
       }
     }
@@ -322,7 +330,7 @@ extension Simulation {
     let tables = try space.state.tables
     try oracle.check(tables)
     for file in files {
-      for table in schema.tables where file.additions.indexes.contains(table.name) {
+      for table in schema.tables where file.alteration(of: table).hasLateIndex {
         func isLate(_ constraint: SpaceConstraint) -> Bool {
           constraint.index?.name == table.lateIndex
         }
@@ -369,9 +377,7 @@ extension Simulation {
   private func differingRowCount() throws -> Int {
     var count = 0
     for table in schema.tables {
-      let groups = Dictionary(grouping: files) { file in
-        [file.additions.columns, file.additions.indexes].map { $0.contains(table.name) }
-      }
+      let groups = Dictionary(grouping: files) { $0.alteration(of: table) }
       for files in groups.values {
         let contents = try files.map { try $0.rows(of: table) }
         for content in contents.dropFirst() {

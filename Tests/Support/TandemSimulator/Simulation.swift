@@ -39,6 +39,13 @@ final class Simulation {
     let content: Content
   }
 
+  /// A file as it was at a step.
+  struct FileBackup {
+    let image: DatabaseImage
+    let alterations: [String: SimulatedSchema.Alteration]
+    let step: Int
+  }
+
   /// The maximum number of messages on their way; the oldest are lost.
   static let maxMessageCount = 40
   /// The maximum number of files, copies included.
@@ -72,7 +79,7 @@ final class Simulation {
   /// The steps at which commits were frozen.
   var frozenSteps: [SyncToken: Int] = [:]
   var spaceBackup: (space: SimulatedSpace.Backup, oracle: SpaceOracle)?
-  var fileBackups: [(image: DatabaseImage, additions: SimulatedSchema.Additions, step: Int)?] = []
+  var fileBackups: [FileBackup?] = []
   /// Takes each line of the trace; `nil` if nobody reads it.
   let trace: ((String) -> Void)?
   let pool: DatabasePool
@@ -114,8 +121,8 @@ final class Simulation {
     let image = try DatabaseImage(files[number].database)
     let copy = try SimulatedFile(files.count, pool.replica(scenario.variant), schema)
     try add(copy)
-    if !files[number].additions.isEmpty {
-      try copy.take(copy.database, files[number].additions)
+    if !files[number].alterations.isEmpty {
+      try copy.take(copy.database, files[number].alterations)
     }
     try copy.become(image)
     copy.hasUncapturedEdits = files[number].hasUncapturedEdits
@@ -124,10 +131,10 @@ final class Simulation {
 
   /// Gives the database of a file back, unless its schema has changed.
   func release(_ file: SimulatedFile) throws {
-    if file.additions.isEmpty {
-      try pool.release(replica: file.database, scenario.variant)
-    } else {
+    if file.hasOwnSchema {
       try file.database.end()
+    } else {
+      try pool.release(replica: file.database, scenario.variant)
     }
   }
 
@@ -220,9 +227,18 @@ extension Simulation {
     try rest(other)
   }
 
-  /// Performs the action of a program.
+  /// Performs the action of a program, which ends while the schema is changed.
   func act(_ number: Int) throws {
-    try letOthersOvertake(number)
+    do {
+      try letOthersOvertake(number)
+      try actUnlessPaused(number)
+    } catch let error as ReplicaError where error.code == .paused {
+      note("driver \(number): the schema is being changed")
+      restart(number)
+    }
+  }
+
+  private func actUnlessPaused(_ number: Int) throws {
     guard let action = drivers[number].action else { return }
     drivers[number].action = nil
     let file = files[drivers[number].file]
@@ -279,7 +295,7 @@ extension Simulation {
         let summary = try tables.perform(
           syncStep, file.schema.merging, decision: decision, limits: scenario.limits,
           using: &random)
-        if !notes.isEmpty { try checkNotes(notes, file.notes(connection)) }
+        if !notes.isEmpty { try checkNotes(notes, file.notes(connection), connection) }
         if isClean, let report = tables.applyReport {
           try check(report, summary, file, tables, connection)
         }

@@ -2,7 +2,7 @@ internal import TandemRecords
 internal import TandemSync
 
 /// The records that a commit touches, in the order in which it names them first.
-struct States {
+struct TouchedRecords {
   struct State {
     let key: SyncKey
     let old: SpaceRecord?

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// A task that waits for a result, and goes when it is cancelled before there is a connection.
-final class Wait<Value: Sendable>: Sendable {
+final class WorkerWait<Value: Sendable>: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Result<Value, any Error>, Never>?
     var isConnecting = true

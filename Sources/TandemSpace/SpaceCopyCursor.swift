@@ -2,7 +2,7 @@ internal import TandemRecords
 internal import TandemSync
 
 /// The last row of each kind that the pages before had.
-struct CopyPlace: CustomStringConvertible {
+struct SpaceCopyCursor: CustomStringConvertible {
   /// The state that the first page was read at, or follows.
   let anchor: SpaceRevision
   var history: Int
@@ -61,7 +61,7 @@ struct CopyPlace: CustomStringConvertible {
 
 // MARK: - The order of places
 
-extension CopyPlace {
+extension SpaceCopyCursor {
   /// A place among the rows of one kind.
   private typealias Place = (version: Int, row: Int, table: [UInt8], key: [UInt8])
 
@@ -74,7 +74,7 @@ extension CopyPlace {
   }
 
   /// True if this place is after another one among the rows of some kind, and before it among those of none.
-  func isBeyond(_ other: CopyPlace) -> Bool {
+  func isBeyond(_ other: SpaceCopyCursor) -> Bool {
     let pairs = Array(zip(places, other.places))
     return pairs.contains { pair in Self.isBefore(pair.1, pair.0) }
       && !pairs.contains { pair in Self.isBefore(pair.0, pair.1) }
