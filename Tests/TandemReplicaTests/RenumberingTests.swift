@@ -107,6 +107,18 @@ struct RenumberingTests {
     #expect(try a.conflicts().isEmpty && a.rejectedContents().isEmpty)
   }
 
+  @Test("A text that is not UTF-8 does not keep a file from noticing that its table was built anew")
+  func unreadableText() throws {
+    let (a, b) = try pair()
+    for customer in ["Ada", "Bob"] { try addInvoice(customer, [], a) }
+    try converge([a, b], space)
+    try rebuild(["invoice"], a)
+    try a.execute("UPDATE invoice SET customer = CAST(x'ff41' AS TEXT) WHERE id = 2")
+    try a.sync(space)
+    let summary = try a.read { try $0.summary() }
+    #expect(summary.state.pullNeed == .none && summary.rejectedCount > 0)
+  }
+
   @Test("Rows of a commit that waits keep their numbers although their table is built anew")
   func rebuiltWhileWaiting() throws {
     let (a, b) = try pair()
@@ -355,7 +367,7 @@ struct RenumberingTests {
       try file.execute(
         "INSERT INTO invoice VALUES (-3, 'Ada'), (\(Int64.max), 'Ben')")
       let error = #expect(throws: ReplicaError.self) { try file.sync(space) }
-      #expect(error?.message.contains("give that row a lower number") == true)
+      #expect(error?.message.contains("Give that row a lower number") == true)
       try file.execute(remedy)
       try file.execute("UPDATE sqlite_sequence SET seq = 5 WHERE name = 'invoice'")
       try file.sync(space)

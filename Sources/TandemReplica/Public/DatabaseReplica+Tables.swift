@@ -159,8 +159,7 @@ extension DatabaseReplica {
     try await database.write(foreignKeys: .ignored) { transaction in
       let tables = ReplicaTables(transaction.connection)
       _ = try tables.schema()
-      try transaction.changeSchema("this change", missesNothing: tables.missesNothing()) {
-        transaction in
+      try transaction.changeSchema("this change") { transaction in
         for sql in statements {
           let columns = try tables.policyColumns()
           try transaction.connection.execute(sql)

@@ -118,13 +118,13 @@ extension PageApplication {
     if !changes.added.isEmpty, case .values(let values) = row.row, var former = base,
       var current = local
     {
+      let merging = merging.merging(of: table.name)
       for column in changes.added {
-        let resolution = column.adjust(
+        let replaces = column.adjust(
           &former, &current, values[column.offset], remote: change.fields,
-          parked: row.parked?.fields, dropped: changes.dropped)
-        if let resolution, let remote = change.fields {
-          try record(values[column.offset], of: column, over: remote, resolution, change.key)
-        }
+          parked: row.parked?.fields, dropped: changes.dropped,
+          isCounter: merging.isCounter(column.name.text))
+        if replaces { try recordDifference(current, change.fields, .local, change) }
       }
       (base, local) = (former, current)
     }
@@ -148,23 +148,6 @@ extension PageApplication {
       remote.with(changes.added.map(\.name.text), of: base),
       remote.with(changes.added.map(\.name.text), of: local)
     )
-  }
-
-  /// Records the value of a new column beside that of the space, of which one is taken without a merge.
-  private func record(
-    _ value: FieldValue, of column: NewColumn, over remote: Record,
-    _ resolution: MergeResolution<Record>, _ key: SyncKey
-  ) throws {
-    var (base, local) = (remote, remote)
-    base[field: column.name] = nil
-    local[field: column.name] = value
-    // A policy of the field decides.
-    let hasPolicy = merging.merging(of: key.table).fields[column.name] != nil
-    var outcome = resolution
-    if case .unresolved = resolution, hasPolicy { outcome = .remote }
-    try tables.record(
-      .editEdit(base: base, local: local, remote: remote), outcome, key,
-      fields: [column.name.text])
   }
 
   /// Records two versions that differ, of which one is taken without a merge.

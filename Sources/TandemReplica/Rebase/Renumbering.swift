@@ -302,8 +302,8 @@ extension Renumbering {
           throw ReplicaError(
             .constraint,
             "the table \(table.name) has no number left for the row \(former), because a row has the "
-              + "last one, \(number); give that row a lower number, in a new space if this one has it, and lower the "
-              + "table's number in sqlite_sequence")
+              + "last one, \(number). Give that row a lower number, and lower the number of the table in "
+              + "sqlite_sequence; if the space has it already, attach the files to a new space")
         }
         number = next
         try tables.run(
@@ -334,8 +334,8 @@ extension Renumbering {
     let key = table.keyNames[0].sqlQuoted
     var queries = [
       "SELECT max(\(key)) FROM main.\(table.name.sqlQuoted)",
-      // A new row that was deleted or renumbered again leaves its number.
-      "SELECT max(\(key)) FROM \(table.shadow.name.sqlQuoted) WHERE \(TableShadow.existed)",
+      // A new row that was deleted leaves its number, to which edits may refer. The last one would leave no other.
+      "SELECT max(\(key)) FROM \(table.shadow.name.sqlQuoted) WHERE \(TableShadow.existed) OR \(key) < \(Int64.max)",
     ]
     // A row that refers to nothing must not refer to a new row by chance.
     queries += carriers[place].map {

@@ -209,9 +209,16 @@ extension ReplicaTables {
     _ edits: [DroppedEdit], over remote: Record, _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
     let (former, edited) = edits.versions(of: remote)
+    // A lost history may decide against an edit that meets no other one. A change that no trigger noted has no base.
+    let areTwoSided = edits.allSatisfy {
+      !$0.former.hasSameStorage(as: $0.value)
+        && !$0.former.hasSameStorage(as: remote[$0.name.text])
+    }
     try record(
-      .editEdit(base: former, local: edited, remote: remote), .remote, table.syncKey(key),
-      fields: edits.map(\.name.text))
+      areTwoSided
+        ? .editEdit(base: former, local: edited, remote: remote)
+        : .addAdd(local: edited, remote: remote),
+      .remote, table.syncKey(key), fields: edits.map(\.name.text))
   }
 
   /// Keeps the edits of a record that the space has deleted as a conflict.

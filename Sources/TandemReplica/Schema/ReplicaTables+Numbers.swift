@@ -67,24 +67,31 @@ extension ReplicaTables {
   private static let maxReusedNumberCount = 1_000
 
   /// The lowest of the numbers that SQLite has given again, because a program did not take over its highest number when
-  /// it built the table anew: without the rows from there on, the digest of the rows is that of the base.
+  /// it built the table anew: without the rows from there on, the digest of the rows is that of the base. If other rows
+  /// have changed unnoticed too, it is not found.
   private func firstNumberBeyond(
     _ base: RecordDigest, _ table: ReplicaTable, _ schema: ReplicaSchema
   ) throws -> Int64? {
+    // The rows of a commit that waits for its outcome differ from the base.
+    guard try outboxSummary() == nil else { return nil }
     let digest = try computedDigest(schema)
-    var sum = base
-    guard digest != base, try outboxSummary() == nil else { return nil }
-    let rows = try rows(
+    guard digest != base else { return nil }
+    var (sum, found) = (base, nil as Int64?)
+    try connection.forEachRow(
       """
       SELECT \((table.keyNames + table.columnNames).sqlList) FROM main.\(table.name.sqlQuoted) AS t
-      WHERE NOT EXISTS (SELECT 1 FROM \(table.shadow.name.sqlQuoted) AS s WHERE \(table.declaration.sameKey("t", "s")))
+      WHERE NOT EXISTS (
+        SELECT 1 FROM \(table.shadow.name.sqlQuoted) AS s WHERE \(table.declaration.sameKey("t", "s")))
       ORDER BY \(table.keyNames[0].sqlQuoted) DESC LIMIT \(Self.maxReusedNumberCount)
-      """)
-    for row in rows {
+      """
+    ) { statement in
+      // A text that is not UTF-8 is in no digest.
+      guard let row = try? statement.values() else { return true }
       try addRecord(row, of: table, hasParked: true, to: &sum)
-      if sum == digest { return row[0].integer }
+      if sum == digest { found = row[0].integer }
+      return found == nil
     }
-    return nil
+    return found
   }
 
   private func noteNew(

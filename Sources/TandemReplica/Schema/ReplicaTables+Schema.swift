@@ -142,7 +142,7 @@ extension ReplicaTables {
         "UPDATE tandem_state SET tables = ?", [.blob(SyncMessageWriter.bytes(constrained))])
     }
     try noteUngivenNumbers(
-      of: disturbed, schema, base: fitted == declared ? state.digest : nil)
+      of: disturbed, schema, base: fitted == declared && formerTables() == nil ? state.digest : nil)
     if !disturbed.isEmpty, try known != declared || hasMissedChanges(declared, state) {
       state.pullNeed.require(.repair)
     }
@@ -201,9 +201,6 @@ extension ReplicaTables {
     try connection.integer("SELECT is_paused FROM tandem_state") != 0
   }
 
-  /// False if rows may have changed that are in no shadow, until a pull has shown it.
-  func missesNothing() throws -> Bool { try state().pullNeed != .repair }
-
   /// Removes the triggers until ``endSchemaChange()``, so that any program can change the schema.
   /// The present rows are kept in the shadows, so that all later changes are found.
   ///
@@ -211,11 +208,7 @@ extension ReplicaTables {
   package func beginSchemaChange() throws {
     try checkIsAttached()
     guard try !isPaused() else { return }
-    let tables = try schema().tables
-    let missesNothing = try missesNothing()
-    for table in tables {
-      try connection.pauseKeeping(table.shadow, missesNothing: missesNothing)
-    }
+    for table in try schema().tables { try connection.pauseKeeping(table.shadow) }
     try run("UPDATE tandem_state SET is_paused = 1", [])
     forgetSchema()
   }

@@ -37,11 +37,10 @@ extension TableShadow {
 extension DatabaseConnection {
   /// Keeps the rows that have changed as they are, before a change of the schema.
   ///
-  /// - Parameter missesNothing: False if the shadow may lack rows that have changed. All rows are kept then.
+  /// - Parameter mayMissChanges: True if the shadow may lack rows that have changed. All rows are kept then; in the
+  ///   column ``TableShadow/existed``, those that the shadow lacks have 0.
   /// - Complexity: O(*n*) in the number of rows that have changed.
-  func keepPresentRows(
-    of shadow: TableShadow, missesNothing: Bool
-  ) throws(DatabaseError) {
+  func keepPresentRows(of shadow: TableShadow, mayMissChanges: Bool) throws(DatabaseError) {
     let present = TableShadow.presentName(shadow.table)
     try execute("DROP TABLE IF EXISTS \(present.sqlQuoted)")
     try execute(shadow.creation(of: present))
@@ -56,7 +55,7 @@ extension DatabaseConnection {
         WHERE TRUE ON CONFLICT DO NOTHING
         """)
     }
-    if missesNothing { return }
+    guard mayMissChanges else { return }
     try execute(
       """
       INSERT INTO \(present.sqlQuoted) (\(names.sqlList), \(TableShadow.existed))
@@ -65,8 +64,8 @@ extension DatabaseConnection {
   }
 
   /// Keeps the edits of columns that a change of the schema has dropped, and forgets the rows as they
-  /// were before it. An edit of the same field that is kept already keeps its former value. The value of
-  /// a row that may have changed unnoticed is its own former value: that of the space replaces it, on record.
+  /// were before it. An edit of the same field that is kept already keeps its former value. A value
+  /// that may have changed unnoticed is its own former value: that of the space replaces it, on record.
   ///
   /// - Parameter shadow: The shadow with the columns that the table still has. The table of former
   ///   versions has the others too.
@@ -85,7 +84,6 @@ extension DatabaseConnection {
   ) throws(DatabaseError) {
     let table = TableShadow.droppedName(shadow.table).sqlQuoted
     let present = TableShadow.presentName(shadow.table).sqlQuoted
-    let isSure = "p.\(TableShadow.existed)"
     let (key, name) = (shadow.key, column.sqlQuoted)
     let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
     try execute(
@@ -100,15 +98,20 @@ extension DatabaseConnection {
       source = "LEFT JOIN \(aside.sqlQuoted) AS a ON \(shadow.sameKey("p", "a"))"
       old = "CASE WHEN a.\(TableShadow.existed) IS NULL THEN s.\(name) ELSE a.\(name) END"
     }
+    let isKnown = TableShadow.existed
+    let isEdit = "\(former) IS NOT \(value) OR typeof(\(former)) <> typeof(\(value))"
     try execute(
       """
       INSERT INTO \(table)
       SELECT \(key.sqlList), ?, \(former), \(value) FROM (
-        SELECT \(list("p", key)), iif(\(isSure), \(old), p.\(name)) AS \(former), p.\(name) AS \(value), \(isSure)
+        SELECT \(list("p", key)), iif(p.\(isKnown), \(old), p.\(name)) AS \(former), p.\(name) AS \(value),
+          p.\(isKnown) AS \(isKnown)
         FROM \(present) AS p
-        LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source)) AS p
-      WHERE \(former) IS NOT \(value) OR typeof(\(former)) <> typeof(\(value)) OR NOT \(isSure)
+        LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source))
+      WHERE \(isEdit) OR NOT \(isKnown) AND \(value) NOT NULL
       ON CONFLICT DO UPDATE SET \(value) = excluded.\(value)
+        WHERE excluded.\(former) IS NOT excluded.\(value)
+          OR typeof(excluded.\(former)) <> typeof(excluded.\(value))
       """, .text(column))
   }
 

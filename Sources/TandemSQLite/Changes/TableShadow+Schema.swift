@@ -8,22 +8,22 @@ extension DatabaseConnection {
   /// Runs a change of the schema while no former versions are kept by triggers, and keeps them
   /// again afterwards. Changes of rows are noticed as well.
   ///
-  /// A shadow whose triggers are not installed stays as it is, and so does one whose table is gone
-  /// or has another key afterwards. The values of columns that are dropped are kept in any case.
+  /// A shadow whose triggers are not installed, or whose table is gone or has another key afterwards, stays as it is. The
+  /// values of columns that are dropped are kept also if it may miss changes.
   ///
-  /// - Parameter missesNothing: False if rows may have changed before while there were no triggers.
   /// - Complexity: O(*n*) in the number of rows of the tables that have shadows.
-  func pausingShadows(missesNothing: Bool, _ body: () throws -> Void) throws {
-    // Those that are paused already have the rows from before.
-    let shadows = try keptShadows().filter {
-      try columnNames(of: TableShadow.presentName($0.table)).isEmpty
-    }
+  package func pausingShadows(_ body: () throws -> Void) throws {
+    let need = try shadowNeed()
+    // The rows are kept already.
+    if need.isPaused { return try body() }
+    let shadows = try keptShadows()
     let installed = try shadows.map(isKeeping)
     for (shadow, isInstalled) in zip(shadows, installed) {
       if isInstalled {
-        try pauseKeeping(shadow, missesNothing: missesNothing)
+        try pauseKeeping(shadow)
       } else {
-        try keepPresentRows(of: shadow, missesNothing: false)
+        try keepPresentRows(of: shadow, mayMissChanges: true)
+        try dropTriggers(of: shadow.table)
       }
     }
     try body()
@@ -36,6 +36,17 @@ extension DatabaseConnection {
     }
   }
 
+  /// What a replica has noted of its shadows: whether a change of the schema is under way, and whether rows may have
+  /// changed that are in no shadow, until a pull of everything has shown it.
+  private func shadowNeed() throws(DatabaseError) -> (isPaused: Bool, mayMissChanges: Bool) {
+    guard try !columnNames(of: "tandem_state").isEmpty else { return (false, false) }
+    let state = try prepare(
+      "SELECT is_paused, pull IN ('repair', 'epoch', 'history') FROM tandem_state")
+    guard try state.step() else { return (false, false) }
+    return (try state.value(at: 0) != 0, try state.value(at: 1) != 0)
+  }
+
+  /// The shadows of the tables that are there.
   private func keptShadows() throws(DatabaseError) -> [TableShadow] {
     let listing = try prepare(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name"
@@ -74,12 +85,8 @@ extension DatabaseConnection {
   }
 
   /// Keeps the present version of each row that the shadow does not have, and removes the triggers.
-  ///
-  /// - Parameter missesNothing: False if rows may have changed while there were no triggers.
-  package func pauseKeeping(
-    _ shadow: TableShadow, missesNothing: Bool
-  ) throws(DatabaseError) {
-    try keepPresentRows(of: shadow, missesNothing: missesNothing)
+  package func pauseKeeping(_ shadow: TableShadow) throws(DatabaseError) {
+    try keepPresentRows(of: shadow, mayMissChanges: shadowNeed().mayMissChanges)
     let names = (shadow.key + shadow.columns).sqlList
     try execute(
       """

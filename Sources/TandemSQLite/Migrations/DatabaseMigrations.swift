@@ -81,17 +81,15 @@ struct DatabaseMigrations {
 extension WriteTransaction {
   /// Runs a change of the schema. Tables that a replica synchronizes may be altered and built anew.
   ///
-  /// - Parameters:
-  ///   - name: The name of the change, for errors.
-  ///   - missesNothing: False if synchronized rows may have changed unnoticed.
+  /// - Parameter name: The name of the change, for errors.
   /// - Throws: ``DatabaseError`` with code `constraint` if there are more foreign keys without their
   ///   row afterwards; the error of `body`.
   package borrowing func changeSchema(
-    _ name: String, missesNothing: Bool = true, _ body: (borrowing WriteTransaction) throws -> Void
+    _ name: String, _ body: (borrowing WriteTransaction) throws -> Void
   ) throws {
     // Programs that do not enforce foreign keys may have left some without their row long ago.
     let earlierViolations = try ForeignKeyViolations(self)
-    try connection.pausingShadows(missesNothing: missesNothing) { try body(self) }
+    try connection.pausingShadows { try body(self) }
     try ForeignKeyViolations(self).check(
       since: earlierViolations, after: name, path: connection.path)
   }

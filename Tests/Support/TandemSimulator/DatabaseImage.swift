@@ -44,9 +44,10 @@ struct DatabaseImage: Hashable {
     let hasRows = tables.contains { !$0.name.hasPrefix("tandem_") && !$0.rows.isEmpty }
     try database.write(foreignKeys: hasRows ? .ignored : .unconcerned) { connection in
       let listing = try database.listing(connection)
-      // Tables that were created since are empty in the image.
+      // Tables that were created since are empty in the image, or were not there.
       for (name, _) in listing.tables where !tables.contains(where: { $0.name == name }) {
-        try connection.run("DELETE FROM \(name)")
+        let isPassing = name.hasPrefix("tandem_present_")
+        try connection.run("\(isPassing ? "DROP TABLE" : "DELETE FROM") \(name)")
       }
       for table in tables where !listing.tables.contains(where: { $0.name == table.name }) {
         if let creation = table.creation { try connection.execute(creation) }

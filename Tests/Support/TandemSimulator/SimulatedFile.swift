@@ -15,6 +15,8 @@ final class SimulatedFile {
   private(set) var hasOwnSchema = false
   /// True if no pull has followed a change of the schema.
   private(set) var hasNewSchema = false
+  /// The tables whose column that counts came back, and has no numbers until a pull.
+  private var emptyCounters: Set<String> = []
   /// The values of columns that were dropped, until a pull has brought them to the file as those of other files.
   private var hiddenValues: [(EditLedger.Cell, Int)] = []
   /// True if a program has written without triggers since the file was last verified.
@@ -61,9 +63,10 @@ final class SimulatedFile {
       + (alteration.hasAddedColumn ? [SimulatedSchema.Table.addedColumn] : [])
   }
 
-  /// True if a table has the column that counts, as other files know it.
+  /// True if a table has the column that counts, with the number that the file knew.
   func counts(_ table: SimulatedSchema.Table) -> Bool {
-    table.counts && !hasNewSchema && !alteration(of: table).dropped.contains("visits")
+    table.counts && !emptyCounters.contains(table.name)
+      && !alteration(of: table).dropped.contains("visits")
   }
 
   /// Takes note of the schema after a program may have changed it.
@@ -88,6 +91,11 @@ final class SimulatedFile {
     }
     (hasOwnSchema, hasNewSchema) = (true, true)
     if alterations != self.alterations { hiddenValues += hidden }
+    for (name, former) in self.alterations
+    where former.dropped.contains("visits") && alterations[name]?.dropped.contains("visits") != true
+    {
+      emptyCounters.insert(name)
+    }
     self.alterations = alterations
   }
 
@@ -95,6 +103,7 @@ final class SimulatedFile {
   func pulled() {
     hasNewSchema = false
     hiddenValues = []
+    emptyCounters = []
   }
 
   /// Takes another database, whose schema is changed as that of a backup or of another file.
@@ -225,12 +234,17 @@ final class SimulatedFile {
     }
   }
 
-  /// The synchronized values of a table, by their keys, as SQL literals: 1 and 1.0 are two values.
-  func rows(of table: SimulatedSchema.Table) throws -> [[FieldValue]: [FieldValue]] {
+  /// The columns of a table beside the key that the file synchronizes.
+  func synchronizedColumns(_ table: SimulatedSchema.Table) -> [String] {
     let alteration = alteration(of: table)
-    let columns =
-      table.synchronizedColumns.filter { !alteration.dropped.contains($0) }
+    return table.synchronizedColumns.filter { !alteration.dropped.contains($0) }
       + (alteration.hasAddedColumn && !table.hasNote ? [SimulatedSchema.Table.addedColumn] : [])
+  }
+
+  /// Values of a table, by their keys, as SQL literals: 1 and 1.0 are two values.
+  func rows(
+    of table: SimulatedSchema.Table, _ columns: [String]
+  ) throws -> [[FieldValue]: [FieldValue]] {
     let list = table.keyColumns + columns.map { "quote(\($0))" }
     let rows = try database.read {
       try $0.rows("SELECT \(list.joined(separator: ", ")) FROM \(table.name)")

@@ -140,7 +140,8 @@ extension Simulation {
   }
 
   /// Synchronization leaves the columns of a row alone that are not synchronized. A row that is joined with another one
-  /// fills those of it that are null. If an older rejected change is made again, the row may become a rejected change.
+  /// fills those of it that are null. A row that is taken out takes its columns along; then an older change of it, which
+  /// was rejected, may be made again.
   func checkNotes(
     _ before: [SyncKey: FieldValue], _ after: [SyncKey: FieldValue],
     _ connection: DatabaseConnection
@@ -152,9 +153,12 @@ extension Simulation {
           UTF8Order.areEqual($0.name, key.table) && !$0.same.isEmpty
         }
       if let other = after[key], !other.hasSameStorage(as: note), !mayBeFilled {
+        let id = String(decoding: SyncMessageWriter.bytes(id: key.id), as: UTF8.self)
         let kept = try connection.row(
-          "SELECT 1 FROM tandem_kept WHERE \"table\" = ? AND others ->> 'note' IS ?",
-          [.text(key.table), note])
+          """
+          SELECT 1 FROM tandem_kept
+          WHERE "table" = ? AND "key" = ? AND kind = 'edit' AND others ->> 'note' IS ?
+          """, [.text(key.table), .text(id), note])
         if kept != nil { continue }
         throw SimulationViolation("the note \(note) of \(key) has become \(other)")
       }
@@ -373,16 +377,21 @@ extension Simulation {
     }
   }
 
-  /// The number of rows that one file has, and another one with the same columns lacks or has with other values.
+  /// The number of rows that one file has, and another one lacks or has with other values in the columns of both.
   private func differingRowCount() throws -> Int {
     var count = 0
     for table in schema.tables {
-      let groups = Dictionary(grouping: files) { $0.alteration(of: table) }
+      // An index leaves no room for some rows.
+      let groups = Dictionary(grouping: files) { $0.alteration(of: table).hasLateIndex }
       for files in groups.values {
-        let contents = try files.map { try $0.rows(of: table) }
-        for content in contents.dropFirst() {
-          count += contents[0].filter { content[$0.key] != $0.value }.count
-          count += content.keys.filter { contents[0][$0] == nil }.count
+        for (place, file) in files.enumerated() {
+          for other in files[..<place] {
+            let columns = file.synchronizedColumns(table)
+              .filter(other.synchronizedColumns(table).contains)
+            let contents = try [file, other].map { try $0.rows(of: table, columns) }
+            count += contents[0].filter { contents[1][$0.key] != $0.value }.count
+            count += contents[1].keys.filter { contents[0][$0] == nil }.count
+          }
         }
       }
     }

@@ -52,7 +52,7 @@ extension Simulation {
       "file \(number): a migration \(isRenamed ? "renames" : "drops") the column \(name) of \(table.name)"
     )
     var hidden: [(EditLedger.Cell, Int)] = []
-    try migrate(file, isAnnounced: true) { connection in
+    try migrate(file, pick([.migration, .calls])) { connection in
       hidden = try file.values(connection).filter {
         $0.0.key.table == table.name && $0.0.column == name
       }
@@ -63,17 +63,16 @@ extension Simulation {
     try file.changedSchema(hiding: hidden)
   }
 
-  /// A program builds a table anew, as frameworks do, and edits rows before and after the triggers are gone.
+  /// A program builds a table anew, as frameworks do, and edits rows while Tandem's triggers are gone.
   func rebuildTable(_ number: Int) throws {
     let file = files[number]
     if try file.read({ try $0.isPaused() }) { return try endPause(of: file) }
     let table = pick(schema.tables)
-    let isAnnounced = chance(50)
-    note("file \(number): \(table.name) is built anew, \(isAnnounced ? "announced" : "unseen")")
+    let announcement = pick([Announcement.none, .none, .migration, .calls, .firstCall])
+    note("file \(number): \(table.name) is built anew, announced by \(announcement)")
     // As without triggers, the counts of edits get lost.
-    if !isAnnounced { ledger.copied() }
-    // A program that runs a migration may end before Tandem knows that it is over.
-    try migrate(file, isAnnounced: isAnnounced, staysPaused: chance(30)) { connection in
+    if announcement == .none { ledger.copied() }
+    try migrate(file, announcement) { connection in
       try rebuild(table, connection)
       for _ in 0..<Int.random(in: 0...2, using: &random) {
         let former = ledger
@@ -133,18 +132,31 @@ extension Simulation {
     try file.changedSchema()
   }
 
-  /// - Parameters:
-  ///   - isAnnounced: True if Tandem knows of the migration.
-  ///   - staysPaused: True if nothing is synchronized after it, until ``endPause(of:)``.
+  /// How Tandem knows of a change of the schema.
+  private enum Announcement {
+    case none
+    /// As `Database.migrate` does.
+    case migration
+    /// By calls before and after it.
+    case calls
+    /// By the call before it: nothing is synchronized until ``endPause(of:)``.
+    case firstCall
+  }
+
   private func migrate(
-    _ file: SimulatedFile, isAnnounced: Bool, staysPaused: Bool = false,
+    _ file: SimulatedFile, _ announcement: Announcement,
     _ body: (DatabaseConnection) throws -> Void
   ) throws {
     try transact(file, isMigration: true) { connection in
       let tables = file.database.replica(connection)
-      if isAnnounced { try tables.beginSchemaChange() }
-      try body(connection)
-      if isAnnounced, !staysPaused { try tables.endSchemaChange() }
+      switch announcement {
+      case .none: try body(connection)
+      case .migration: try connection.pausingShadows { try body(connection) }
+      case .calls, .firstCall:
+        try tables.beginSchemaChange()
+        try body(connection)
+        if announcement == .calls { try tables.endSchemaChange() }
+      }
     }
   }
 }

@@ -265,7 +265,7 @@ private struct Lists: Sendable {
     var processor = MirrorProcessor<Item>(
       list: { pages(sourcePages) }, local: { pages(localPages) }, transfer: { _, _, _ in },
       remove: { _ in })
-    processor.itemsToUpdate = { updates[$0[0].id] ?? [] }
+    processor.itemsToUpdate = { updates[$0[0].id]! }
     let mirror = OneWayMirror(sorted: processor, options: MirrorOptions(stages: []))
     let report = try waiting { try await mirror.run() }
     let updateCount = updates.values.reduce(0) { $0 + $1.count }
