@@ -20,7 +20,9 @@ struct CopyPage {
   }
 
   /// Adds the rows after a place up to the limits. Returns true if there are no others.
-  mutating func add(after place: inout SpaceCopyCursor, from file: SQLiteSpaceConnection) throws -> Bool {
+  mutating func add(after place: inout SpaceCopyCursor, from file: SQLiteSpaceConnection) throws
+    -> Bool
+  {
     try add(.history, file, "version > ? ORDER BY version", [.integer(Int64(place.history))]) {
       place.history = $0[0].integerValue ?? place.history
     }
