@@ -95,6 +95,32 @@ struct DroppedColumnTests {
     #expect(try a.rows("SELECT count(*) FROM tandem_dropped_note") == [[0]])
   }
 
+  @Test("A text that is not UTF-8 in a dropped column is a rejected change, with its bytes")
+  func unreadableEdit() throws {
+    let (a, b) = try space.notePair()
+    try a.execute("UPDATE note SET body = CAST(x'ff41' AS TEXT) WHERE id = 'm'")
+    try a.dropColumn("body")
+    try converge([a, b], space)
+    #expect(try bodies(b) == [["m", "of m"], ["n", "of n"]])
+    let rejected = try a.read { try $0.keptEdits(.rejected) }
+    #expect(rejected.map { $0.local?["body"] } == [.blob([0xFF, 0x41])])
+  }
+
+  @Test(
+    "A column that one migration drops and the next one creates again gets the values of the space back"
+  )
+  func droppedAndBack() throws {
+    let (a, b) = try space.notePair()
+    try a.execute("UPDATE note SET body = 'unsent' WHERE id = 'm'")
+    try a.database.migrate([
+      DatabaseMigration("drop body") { try $0.execute("ALTER TABLE note DROP COLUMN body") },
+      DatabaseMigration("add body") { try $0.execute("ALTER TABLE note ADD COLUMN body TEXT") },
+    ])
+    try converge([a, b], space)
+    try expectEqualRows(
+      [a, b], "SELECT id, body FROM note ORDER BY id", [["m", "unsent"], ["n", "of n"]])
+  }
+
   @Test("Edits of a dropped column are sent by a file that was never synchronized")
   func unsentBeforeFirst() throws {
     let (a, b) = (try space.notes(1), try space.notes(2))

@@ -204,9 +204,34 @@ struct SchemaChangeTests {
     try converge([b, a], space)
     let record = try #require(try space.records().first { $0.key.id == ["m"] }?.value)
     #expect(record["title"] == "M" && record["name"] == "edited")
-    try expectEqualRows([a, b], Self.query, [["m", "edited", "of m"], ["n", "of b", "of n"]])
-    // Only a person can know that no edit was replaced.
-    #expect(try b.conflicts().map(\.resolution) == [.unresolved, .local])
+    try expectEqualRows([a, b], Self.query, [["m", "edited", "of m"], ["n", "N", "of n"]])
+    // Only a person can know which of them are edits.
+    let conflicts = try b.conflicts(includingResolved: false)
+    #expect(conflicts.map { $0.local?["name"] } == ["M", "of b"])
+    try b.write { try $0.resolve(.one(conflicts[1].id), by: .local) }
+    try converge([b, a], space)
+    try expectEqualRows([a, b], "SELECT name FROM note ORDER BY id", [["edited"], ["of b"]])
+  }
+
+  @Test("Edits from before a migration that renames their column meet under both names")
+  func renamedEdits() throws {
+    let (a, b) = try space.notePair()
+    try a.execute("UPDATE note SET title = 'of a' WHERE id = 'm'")
+    try b.execute("UPDATE note SET title = 'of b' WHERE id = 'n'")
+    for file in [a, b] {
+      try file.database.migrate([
+        DatabaseMigration("rename title") {
+          try $0.execute("ALTER TABLE note RENAME COLUMN title TO name")
+        }
+      ])
+    }
+    try converge([a, b, a], space)
+    try expectEqualRows([a, b], "SELECT name FROM note ORDER BY id", [["of a"], ["of b"]])
+    let records = try space.records()
+    #expect(Set(records.map { $0.value["title"] }) == ["of a", "of b"])
+    // The former value of a row that this file has not edited replaces nothing.
+    #expect(try b.conflicts().map { [$0.local?["name"], $0.remote?["name"]] } == [["M", "of a"]])
+    #expect(try a.conflicts().isEmpty)
   }
 
   @Test(

@@ -12,7 +12,7 @@ extension PageApplication {
     // The second time, the base is what came the first time.
     var versions =
       try isFirst && !isDecided
-      ? versions(row, with: change, in: table, hasEdits: !edits.isEmpty)
+      ? versions(row, with: change, in: table, edits)
       : (base: row.base, local: row.local)
     let isRepaired = state.pullNeed == .repair && isFirst && row.isTouched
     let added =
@@ -44,8 +44,15 @@ extension PageApplication {
     for edit in edits {
       var value = edit.value
       if edit.isMissing(in: row.table) {
-        // An edit that no row shows does not revive a record. Without a base, it is merged when it is sent.
-        guard remote != nil, versions.base != nil || decision == .adoptLocal else { continue }
+        // An edit that no row shows does not revive a record. Without a base, it is merged when it is sent, unless it
+        // is not known to be an edit.
+        let isMerged =
+          switch decision {
+          case .adoptLocal?: true
+          case .union? where !edit.isKnown: true
+          case .union?, .adoptRemote?, nil: versions.base != nil
+          }
+        guard remote != nil, isMerged else { continue }
       } else {
         let column = columnChanges[row.table.name]?.added.first { $0.name == edit.name }
         guard let column, let present = row.present?[edit.name.text] else { continue }
@@ -102,9 +109,9 @@ extension PageApplication {
 
   /// The versions of a row that are merged with that of the space.
   ///
-  /// - Parameter hasEdits: True if the row has edits of dropped columns.
+  /// - Parameter edits: The row's edits of dropped columns.
   private func versions(
-    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, hasEdits: Bool
+    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, _ edits: [DroppedEdit]
   ) throws -> (base: Record?, local: Record?) {
     var (base, local) = (row.seenBase, row.local)
     let changes = columnChanges[table.name] ?? ColumnChanges(added: [], dropped: [])
@@ -118,13 +125,14 @@ extension PageApplication {
     if !changes.added.isEmpty, case .values(let values) = row.row, var former = base,
       var current = local
     {
-      let merging = merging.merging(of: table.name)
       for column in changes.added {
-        let replaces = column.adjust(
-          &former, &current, values[column.offset], remote: change.fields,
-          parked: row.parked?.fields, dropped: changes.dropped,
-          isCounter: merging.isCounter(column.name.text))
-        if replaces { try recordDifference(current, change.fields, .local, change) }
+        let value = values[column.offset]
+        let resolution = column.adjust(
+          &former, &current, value, former: row.former(of: value, at: column.offset, edits),
+          remote: change.fields, parked: row.parked?.fields, mayBeRenamed: !changes.dropped.isEmpty)
+        if let resolution, let remote = change.fields {
+          try record(value, of: column, beside: remote, resolution, change.key)
+        }
       }
       (base, local) = (former, current)
     }
@@ -140,7 +148,7 @@ extension PageApplication {
     if !isNew, !local.hasSameStorage(as: change.fields, among: names) {
       try recordDifference(local, change.fields, .unresolved, change)
     }
-    if hasEdits { return (base, local) }
+    if !edits.isEmpty { return (base, local) }
     guard let remote = change.fields, let base, let local else {
       return (change.fields, change.fields)
     }
@@ -148,6 +156,29 @@ extension PageApplication {
       remote.with(changes.added.map(\.name.text), of: base),
       remote.with(changes.added.map(\.name.text), of: local)
     )
+  }
+
+  /// Records the value of a new column beside that of the space, of which one is taken without a merge.
+  private func record(
+    _ value: FieldValue, of column: NewColumn, beside remote: Record,
+    _ resolution: MergeResolution<FieldValue>, _ key: SyncKey
+  ) throws {
+    var local = remote
+    local[field: column.name] = value
+    var outcome = MergeResolution<Record>.local
+    if case .unresolved = resolution {
+      outcome = .unresolved
+      // A sum would count additions twice.
+      let rule = merging.merging(of: key.table).fields[column.name]
+      if case .counter? = rule { outcome = .remote }
+      if case .remote? = rule?.policy.resolution(
+        base: nil, local: value, remote: remote[column.name.text])
+      {
+        outcome = .remote
+      }
+    }
+    try tables.record(
+      .addAdd(local: local, remote: remote), outcome, key, fields: [column.name.text])
   }
 
   /// Records two versions that differ, of which one is taken without a merge.
@@ -169,5 +200,22 @@ extension PageApplication {
       try tables.record(.deleteEdit(base: remote, remote: remote), resolution, change.key)
     case (nil, nil): return
     }
+  }
+}
+
+extension ReplicaRow {
+  /// The value that this file has edited to the present one of a new column; `nil` if no edit is known. A column that was
+  /// renamed has the edits of the dropped one.
+  fileprivate func former(
+    of value: FieldValue, at offset: Int, _ edits: [DroppedEdit]
+  ) -> FieldValue? {
+    if case .values(let values)? = shadow, !values[offset].isNull,
+      !values[offset].hasSameStorage(as: value)
+    {
+      return values[offset]
+    }
+    return edits.first {
+      $0.isKnown && $0.isMissing(in: table) && $0.value.hasSameStorage(as: value)
+    }?.former
   }
 }

@@ -19,6 +19,9 @@ struct DroppedEdit {
   /// False if the table has the column again.
   func isMissing(in table: ReplicaTable) -> Bool { table.layout.offset(of: name.text) == nil }
 
+  /// False for a value of a row that may have been changed unnoticed.
+  var isKnown: Bool { !former.hasSameStorage(as: value) }
+
   /// Writes the value, or the former one, into a record.
   func write(_ value: FieldValue, to record: inout Record) {
     record[field: name] = value.isNull ? nil : value
@@ -51,6 +54,37 @@ extension ReplicaTables {
   func hasDroppedEdits(_ table: ReplicaTable) throws -> Bool {
     guard table.mayHaveDroppedEdits else { return false }
     return try !rows("SELECT 1 FROM \(table.droppedEdits) LIMIT 1").isEmpty
+  }
+
+  /// Takes out the edits with texts that are not UTF-8, which no message can hold. Their bytes are kept as rejected changes.
+  func rejectUnreadableEdits(of table: ReplicaTable) throws {
+    guard table.mayHaveDroppedEdits else { return }
+    let keys = table.keyNames.sqlList
+    var found: [FieldValue] = []
+    let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
+    try connection.forEachRow(
+      "SELECT _rowid_, \(keys), \(former), \(value) FROM \(table.droppedEdits)"
+    ) { statement in
+      if (try? statement.values()) == nil { found.append(try statement.value(at: 0)) }
+      return true
+    }
+    for id in found {
+      let rows = try readableRows(
+        """
+        SELECT \(TableShadow.droppedColumn), CAST(\(value) AS BLOB), \(keys) FROM \(table.droppedEdits)
+        WHERE _rowid_ = ?
+        """, [id])
+      // A row whose key is not UTF-8 was never sent either.
+      if let row = rows.first, case .text(let name) = row[0] {
+        var content = Record.empty
+        content[field: FieldName(name)] = row[1]
+        _ = try reject(
+          table.syncKey(Array(row.dropFirst(2))),
+          "a text of the dropped column \(name) is not UTF-8 (its bytes are shown as a blob)",
+          content, from: .empty)
+      }
+      try run("DELETE FROM \(table.droppedEdits) WHERE _rowid_ = ?", [id])
+    }
   }
 
   /// Makes the rows with edits of dropped columns touched, so that the next commit contains them.
@@ -211,8 +245,7 @@ extension ReplicaTables {
     let (former, edited) = edits.versions(of: remote)
     // A lost history may decide against an edit that meets no other one. A change that no trigger noted has no base.
     let areTwoSided = edits.allSatisfy {
-      !$0.former.hasSameStorage(as: $0.value)
-        && !$0.former.hasSameStorage(as: remote[$0.name.text])
+      $0.isKnown && !$0.former.hasSameStorage(as: remote[$0.name.text])
     }
     try record(
       areTwoSided

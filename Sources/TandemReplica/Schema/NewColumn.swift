@@ -22,45 +22,52 @@ struct NewColumn {
   /// and replaces such a value of the space. If the space has none, all values are edits, so that it gets them. If it has
   /// deleted the record, the value that this file has parked is that of the space.
   ///
-  /// The value of a column that was renamed may be older than that of the space, which other copies have edited under
-  /// the new name, or newer, if the name is that of a column that was dropped before. So both are edits, but for
-  /// additions to a counter: it would count them twice.
+  /// A column that may be renamed has the values of a dropped one. Such a value is older than that of the space if another
+  /// copy has edited it, or newer if the name is that of a column from before. Nothing says which, unless it is an edit
+  /// of this file. So the value of the space stays, and the other one is recorded.
   ///
   /// - Parameters:
   ///   - value: The value in the row.
+  ///   - former: The value that this file has edited to that; `nil` if no edit is known.
   ///   - parked: The fields that the file has parked.
-  ///   - dropped: The columns that the table no longer has.
-  ///   - isCounter: True if the field has this policy.
-  /// - Returns: True if a value of the space is replaced that may have been an edit.
+  ///   - mayBeRenamed: True if the table has lost columns meanwhile.
+  /// - Returns: The resolution, if a value is replaced that may have been an edit.
   func adjust(
-    _ base: inout Record, _ local: inout Record, _ value: FieldValue, remote: Record?,
-    parked: Record?, dropped: [FieldName], isCounter: Bool
-  ) -> Bool {
+    _ base: inout Record, _ local: inout Record, _ value: FieldValue, former: FieldValue?,
+    remote: Record?, parked: Record?, mayBeRenamed: Bool
+  ) -> MergeResolution<FieldValue>? {
     let other = remote?[name.text] ?? parked?[name.text] ?? .null
     let isStandard = isStandard(value)
     local[field: name] = value.isNull ? nil : value
     base[field: name] = nil
-    guard let remote else {
+    guard remote != nil else {
       if !other.isNull { base[field: name] = other }
       if isStandard, !other.isNull { local[field: name] = other }
       if isStandard, other.isNull { base[field: name] = local[field: name] }
-      return false
+      return nil
     }
-    guard !other.isNull else { return false }
+    guard !other.isNull else { return nil }
     if other.hasSameStorage(as: value) {
       // Two additions to a counter would not agree.
       base[field: name] = other
-      return false
+      return nil
     }
-    let carried = dropped.map { remote[$0.text] }
-    if isStandard || isCounter && carried.contains(where: value.hasSameStorage) {
+    if isStandard {
       base[field: name] = other
       local[field: name] = other
-      return false
+      return nil
     }
-    guard other.hasSameStorage(as: standard) || carried.contains(where: other.hasSameStorage)
-    else { return false }
+    if let former {
+      base[field: name] = former.isNull ? nil : former
+      return nil
+    }
+    if other.hasSameStorage(as: standard) {
+      base[field: name] = other
+      return .local
+    }
+    guard mayBeRenamed else { return nil }
     base[field: name] = other
-    return true
+    local[field: name] = other
+    return .unresolved
   }
 }

@@ -45,6 +45,7 @@ extension ReplicaTables {
     guard try !isPaused() else { throw ReplicaError.paused(connection.path) }
     let schema = try refreshedSchema()
     knownSchema = KnownSchema(version: try connection.schemaVersion(), schema: schema)
+    for table in schema.tables { try rejectUnreadableEdits(of: table) }
     return schema
   }
 
@@ -70,7 +71,8 @@ extension ReplicaTables {
     }) {
       throw ReplicaError(
         .schema,
-        "another program has changed the shadow of \(table.name); synchronize the file to repair it"
+        "the shadow of \(table.name) does not fit the table: another program has changed it, or migrations have dropped "
+          + "a column and created it again; synchronize the file, which repairs it"
       )
     }
     return (schema, isDisturbed)

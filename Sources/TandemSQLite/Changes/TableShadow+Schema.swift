@@ -23,7 +23,6 @@ extension DatabaseConnection {
         try pauseKeeping(shadow)
       } else {
         try keepPresentRows(of: shadow, mayMissChanges: true)
-        try dropTriggers(of: shadow.table)
       }
     }
     try body()
@@ -39,7 +38,8 @@ extension DatabaseConnection {
   /// What a replica has noted of its shadows: whether a change of the schema is under way, and whether rows may have
   /// changed that are in no shadow, until a pull of everything has shown it.
   private func shadowNeed() throws(DatabaseError) -> (isPaused: Bool, mayMissChanges: Bool) {
-    guard try !columnNames(of: "tandem_state").isEmpty else { return (false, false) }
+    let columns = try columnNames(of: "tandem_state")
+    guard columns.contains("is_paused"), columns.contains("pull") else { return (false, false) }
     let state = try prepare(
       "SELECT is_paused, pull IN ('repair', 'epoch', 'history') FROM tandem_state")
     guard try state.step() else { return (false, false) }
