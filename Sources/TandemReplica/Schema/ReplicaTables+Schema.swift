@@ -136,6 +136,7 @@ extension ReplicaTables {
       if constrained != stored { try save(constrained, formerly: nil) }
       return schema
     }
+    if constrained != stored { try touchUnclaimedRows(of: schema, formerly: stored) }
     if fitted != declared {
       try save(constrained, formerly: declared)
       state.pullNeed.require(.columns)

@@ -44,6 +44,21 @@ extension ReplicaTables {
     }
   }
 
+  /// Touches the rows of tables with a new unique index that the space has from another copy, and that is pending.
+  ///
+  /// - Parameter former: The tables as the file declared them before.
+  func touchUnclaimedRows(of schema: ReplicaSchema, formerly former: [SpaceTable]) throws {
+    let known = try spaceTables()
+    for table in schema.tables {
+      let declared = former.table(named: table.name)?.constraints ?? []
+      let isUnclaimed = known.table(named: table.name)?.pending.contains { entry in
+        entry.constraint.index != nil && !declared.contains(entry.constraint)
+          && table.declaration.constraints?.contains(entry.constraint) == true
+      }
+      if isUnclaimed == true { try touchRows(of: table) }
+    }
+  }
+
   /// Touches all rows of a table: the next commit states their values in pending indexes, although they have not
   /// changed.
   func touchRows(of table: ReplicaTable) throws {
