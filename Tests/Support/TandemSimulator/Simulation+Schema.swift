@@ -46,6 +46,8 @@ extension Simulation {
       }
       return try file.changedSchema()
     }
+    // Edits that are made after the first call, of columns that are dropped before the last one, are not kept.
+    if try file.read({ try $0.isPaused() }) { return try endPause(of: file) }
     let added = SimulatedSchema.Table.addedColumn
     let isRenamed = name != "visits" && !file.alteration(of: table).hasAddedColumn && chance(30)
     note(
