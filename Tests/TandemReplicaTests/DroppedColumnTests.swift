@@ -95,6 +95,25 @@ struct DroppedColumnTests {
     #expect(try a.rows("SELECT count(*) FROM tandem_dropped_note") == [[0]])
   }
 
+  @Test("A value that may have been changed unnoticed does not replace an edit of the same field")
+  func unnoticedBesideKnownEdit() throws {
+    let (a, b) = try space.notePair()
+    try a.execute("UPDATE note SET body = 'unsent' WHERE id = 'm'")
+    try a.dropColumn("body")
+    try a.addColumn("body TEXT")
+    try a.write { _ = try $0.schema() }
+    for statement in [
+      "CREATE TABLE other (id TEXT PRIMARY KEY, title TEXT, body TEXT DEFAULT 'none')",
+      "INSERT INTO other (id, title) SELECT id, title FROM note", "DROP TABLE note",
+      "ALTER TABLE other RENAME TO note", "UPDATE note SET title = 'unseen' WHERE id = 'n'",
+    ] {
+      try a.execute(statement)
+    }
+    try a.dropColumn("body")
+    try converge([a, b], space)
+    #expect(try bodies(b) == [["m", "unsent"], ["n", "of n"]])
+  }
+
   @Test("A text that is not UTF-8 in a dropped column is a rejected change, with its bytes")
   func unreadableEdit() throws {
     let (a, b) = try space.notePair()
