@@ -95,6 +95,18 @@ struct DroppedColumnTests {
     #expect(try a.rows("SELECT count(*) FROM tandem_dropped_note") == [[0]])
   }
 
+  @Test("A column that comes back with a default gets the values of rows that were never sent")
+  func backWithDefault() throws {
+    let (a, b) = (try space.notes(1), try space.notes(2))
+    try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m')")
+    try a.dropColumn("body")
+    try a.addColumn("body TEXT DEFAULT 'none'")
+    try converge([a, b], space)
+    #expect(try bodies(a) == [["m", "of m"]])
+    #expect(try bodies(b) == [["m", "of m"]])
+    #expect(try a.conflicts().isEmpty)
+  }
+
   @Test("A value that may have been changed unnoticed does not replace an edit of the same field")
   func unnoticedBesideKnownEdit() throws {
     let (a, b) = try space.notePair()

@@ -101,8 +101,11 @@ extension ReplicaTables {
         continue
       }
       for edit in try droppedEdits(of: table, key) {
-        guard let offset = table.layout.offset(of: edit.name.text) else { continue }
-        try writeAgain(edit, at: offset, over: row, key)
+        guard table.layout.offset(of: edit.name.text) != nil else { continue }
+        let others = table.columnNames.filter { FieldName($0) != edit.name }
+        for column in try table.newColumns(besides: others, in: connection) {
+          try writeAgain(edit, in: column, over: row, key)
+        }
       }
     }
     let isSame = table.declaration.sameKey("t", "s")
@@ -221,13 +224,16 @@ extension ReplicaTables {
   /// Writes an edit into the row, whose table has the column again. If the row has another value than
   /// the edit was made from, or the table does not accept it, the edit is kept as a conflict.
   private func writeAgain(
-    _ edit: DroppedEdit, at offset: Int, over row: ReplicaRow, _ key: [FieldValue]
+    _ edit: DroppedEdit, in column: NewColumn, over row: ReplicaRow, _ key: [FieldValue]
   ) throws {
-    let table = row.table
+    let (table, offset) = (row.table, column.offset)
     guard case .values(let values) = row.row else { return }
     try forget(edit, table, key)
     if values[offset].hasSameStorage(as: edit.value) { return }
-    if values[offset].hasSameStorage(as: edit.former) {
+    // A row that the space does not have has got the default.
+    if values[offset].hasSameStorage(as: edit.former)
+      || row.base == nil && column.isStandard(values[offset])
+    {
       let assignment = "\(table.columnNames[offset].sqlQuoted) = ?\(key.count + 1)"
       do {
         return try run(table.statements.update([assignment]), key, [edit.value])

@@ -315,7 +315,7 @@ struct ColumnChanges {
 
 extension ReplicaTable {
   /// The columns that are not among the given ones.
-  fileprivate func newColumns(
+  func newColumns(
     besides known: [String], in connection: DatabaseConnection
   ) throws -> [NewColumn] {
     let names = columnNames.filter { !known.contains(where: $0.isSameSQLName) }
