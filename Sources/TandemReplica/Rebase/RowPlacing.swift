@@ -64,7 +64,7 @@ struct RowPlacing {
   init(_ tables: ReplicaTables, _ schema: ReplicaSchema) throws {
     self.tables = tables
     self.schema = schema
-    unclaimed = try tables.unclaimedTables(of: tables.spaceTables())
+    unclaimed = try schema.unclaimedTables(of: tables.spaceTables())
     firesTriggers = try tables.foreignTriggers().areOnTables
   }
 

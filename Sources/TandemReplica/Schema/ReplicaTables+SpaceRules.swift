@@ -17,7 +17,10 @@ extension ReplicaTables {
     guard let news = try news(in: tables) else { return }
     // Before the first pull, the rows are not known to be those of the space. That pull touches them.
     if try state().revision != nil {
-      for table in try unclaimedTables(of: news, besides: spaceTables()) {
+      let known = try spaceTables()
+      for table in try schema().unclaimedTables(
+        of: news, besides: { known.table(named: $0)?.pending.map(\.constraint) ?? [] })
+      {
         try touchRows(of: table)
       }
     }
@@ -28,34 +31,14 @@ extension ReplicaTables {
       [.blob(SyncMessageWriter.bytes(news))])
   }
 
-  /// The tables with a unique index of this file that is pending, because the space has records of which nobody has
-  /// stated the value.
-  ///
-  /// - Parameter known: Tables whose pending indexes do not count.
-  func unclaimedTables(
-    of tables: [SpaceTable], besides known: [SpaceTable] = []
-  ) throws -> [ReplicaTable] {
-    try schema().tables.filter { table in
-      let former = known.table(named: table.name)?.pending.map(\.constraint) ?? []
-      return tables.table(named: table.name)?.pending.contains { entry in
-        entry.constraint.index != nil && !former.contains(entry.constraint)
-          && table.declaration.constraints?.contains(entry.constraint) == true
-      } ?? false
-    }
-  }
-
   /// Touches the rows of tables with a new unique index that the space has from another copy, and that is pending.
   ///
   /// - Parameter former: The tables as the file declared them before.
   func touchUnclaimedRows(of schema: ReplicaSchema, formerly former: [SpaceTable]) throws {
-    let known = try spaceTables()
-    for table in schema.tables {
-      let declared = former.table(named: table.name)?.constraints ?? []
-      let isUnclaimed = known.table(named: table.name)?.pending.contains { entry in
-        entry.constraint.index != nil && !declared.contains(entry.constraint)
-          && table.declaration.constraints?.contains(entry.constraint) == true
-      }
-      if isUnclaimed == true { try touchRows(of: table) }
+    for table in try schema.unclaimedTables(
+      of: spaceTables(), besides: { former.table(named: $0)?.constraints ?? [] })
+    {
+      try touchRows(of: table)
     }
   }
 
@@ -124,6 +107,26 @@ extension ReplicaTables {
       merging.tables[table.name, default: TableMerging()].units = table.units
     }
     return merging
+  }
+}
+
+extension ReplicaSchema {
+  /// The tables with a unique index of this file that is pending, because the space has records of which nobody has
+  /// stated the value.
+  ///
+  /// - Parameters:
+  ///   - tables: The tables of the space.
+  ///   - known: The constraints of a table that do not count, by its name.
+  func unclaimedTables(
+    of tables: [SpaceTable], besides known: (String) -> [SpaceConstraint] = { _ in [] }
+  ) -> [ReplicaTable] {
+    self.tables.filter { table in
+      let known = known(table.name)
+      return tables.table(named: table.name)?.pending.contains { entry in
+        entry.constraint.index != nil && !known.contains(entry.constraint)
+          && table.declaration.constraints?.contains(entry.constraint) == true
+      } ?? false
+    }
   }
 }
 

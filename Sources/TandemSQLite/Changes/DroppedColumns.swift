@@ -99,7 +99,10 @@ extension DatabaseConnection {
       old = "CASE WHEN a.\(TableShadow.existed) IS NULL THEN s.\(name) ELSE a.\(name) END"
     }
     let isKnown = TableShadow.existed
-    let isEdit = "\(former) IS NOT \(value) OR typeof(\(former)) <> typeof(\(value))"
+    func isEdit(_ row: String) -> String {
+      let (former, value) = ("\(row).\(former)", "\(row).\(value)")
+      return "(\(former) IS NOT \(value) OR typeof(\(former)) <> typeof(\(value)))"
+    }
     try execute(
       """
       INSERT INTO \(table)
@@ -107,11 +110,10 @@ extension DatabaseConnection {
         SELECT \(list("p", key)), iif(p.\(isKnown), \(old), p.\(name)) AS \(former), p.\(name) AS \(value),
           p.\(isKnown) AS \(isKnown)
         FROM \(present) AS p
-        LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source))
-      WHERE \(isEdit) OR NOT \(isKnown) AND \(value) NOT NULL
+        LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source)) AS e
+      WHERE \(isEdit("e")) OR NOT \(isKnown) AND \(value) NOT NULL
       ON CONFLICT DO UPDATE SET \(value) = excluded.\(value)
-        WHERE excluded.\(former) IS NOT excluded.\(value)
-          OR typeof(excluded.\(former)) <> typeof(excluded.\(value))
+        WHERE \(isEdit("excluded"))
       """, .text(column))
   }
 

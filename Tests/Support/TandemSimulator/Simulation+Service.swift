@@ -203,6 +203,11 @@ extension Simulation {
     default: (request.target, expected) = (path + "/commits?since=1", 400)
     }
     let answer = try service.answer(to: request)
+    if service.isKilled {
+      // The service keeps that it has refused a commit.
+      note("the space is killed while it answers an intruder")
+      return restart(service)
+    }
     note("an intruder gets \(answer.status)")
     guard answer.status == expected, try space.state.head == head else {
       throw SimulationViolation(
