@@ -6,19 +6,21 @@ import Testing
 
 // Tables that programs build anew, or that lose columns, while their rows have numbers that the space has not given.
 extension RenumberingTests {
-  /// Builds tables anew, as a program does that knows nothing of synchronization.
+  /// The statements that build a table anew, as a program does that knows nothing of synchronization.
+  private static func rebuilding(_ name: String) -> [String] {
+    let columns =
+      name == "invoice"
+      ? "customer TEXT" : "invoice INTEGER REFERENCES invoice ON DELETE CASCADE, what TEXT"
+    return [
+      "CREATE TABLE new (id INTEGER PRIMARY KEY AUTOINCREMENT, \(columns))",
+      "INSERT INTO new SELECT * FROM \(name)", "DROP TABLE \(name)",
+      "ALTER TABLE new RENAME TO \(name)",
+    ]
+  }
+
   private func rebuild(_ names: [String], _ file: TestReplica) throws {
     try file.database.write(foreignKeys: .ignored) { transaction in
-      for name in names {
-        let columns =
-          name == "invoice"
-          ? "customer TEXT" : "invoice INTEGER REFERENCES invoice ON DELETE CASCADE, what TEXT"
-        try transaction.connection.execute(
-          "CREATE TABLE new (id INTEGER PRIMARY KEY AUTOINCREMENT, \(columns))")
-        try transaction.connection.execute("INSERT INTO new SELECT * FROM \(name)")
-        try transaction.connection.execute("DROP TABLE \(name)")
-        try transaction.connection.execute("ALTER TABLE new RENAME TO \(name)")
-      }
+      for sql in names.flatMap(Self.rebuilding) { try transaction.connection.execute(sql) }
     }
   }
 
@@ -63,6 +65,38 @@ extension RenumberingTests {
     }
     #expect(try a.conflicts().isEmpty && a.rejectedContents().isEmpty)
   }
+
+  @Test(
+    "A change of the schema that builds a table anew does not let SQLite give the number of a deletion again",
+    arguments: [RebuildForm.migration, .beginAndEnd])
+  func numberOfDeletion(form: RebuildForm) throws {
+    let (a, b) = try pair()
+    for customer in ["Ada", "Bob"] { try addInvoice(customer, [], a) }
+    try converge([a, b], space)
+    try b.execute("INSERT INTO line (invoice, what) VALUES (2, 'of Bob')")
+    try a.execute("DELETE FROM invoice WHERE customer = 'Bob'")
+    switch form {
+    case .migration:
+      try a.database.migrate([
+        DatabaseMigration("anew") { transaction in
+          for sql in Self.rebuilding("invoice") { try transaction.execute(sql) }
+        }
+      ])
+    case .beginAndEnd:
+      try a.write { try $0.beginSchemaChange() }
+      try rebuild(["invoice"], a)
+      try a.write { try $0.endSchemaChange() }
+    }
+    try addInvoice("Cem", [], a)
+    #expect(try a.rows("SELECT id FROM invoice WHERE customer = 'Cem'") == [[3]])
+    try converge([a, b], space)
+    // The line of b brings its invoice back.
+    try expectEqualRows(
+      [a, b], "SELECT what, customer FROM line JOIN invoice ON invoice.id = invoice",
+      [["of Bob", "Bob"]])
+  }
+
+  enum RebuildForm { case migration, beginAndEnd }
 
   @Test("A text that is not UTF-8 does not keep a file from noticing that its table was built anew")
   func unreadableText() throws {

@@ -56,6 +56,45 @@ struct SameRuleTests {
     #expect(kept.local?["note"] == "of b" && kept.resolution == .remote)
   }
 
+  @Test(
+    "New rows that refer to new rows that refer to a joined one stay", arguments: [true, false])
+  func generations(isByRule: Bool) throws {
+    let space = try TestSpace()
+    let schema = [
+      "CREATE TABLE category (id TEXT PRIMARY KEY, name TEXT UNIQUE)",
+      "CREATE TABLE expense (id TEXT PRIMARY KEY, category TEXT REFERENCES category)",
+      "CREATE TABLE item (id TEXT PRIMARY KEY, expense TEXT REFERENCES expense, above TEXT REFERENCES item)",
+    ]
+    let replicas = try (1...2).map {
+      try TestReplica(
+        seed: $0, schema,
+        tables: [
+          AttachedTable("category", same: isByRule ? [["name"]] : []), AttachedTable("expense"),
+          AttachedTable("item"),
+        ], space: space)
+    }
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO category VALUES ('a', 'Food')")
+    try replicas[0].sync(space)
+    for sql in [
+      "category VALUES ('b', 'Food')", "expense VALUES ('e', 'b')", "item VALUES ('i', 'e', NULL)",
+      "item VALUES ('below', 'e', 'i')",
+    ] {
+      try replicas[1].execute("INSERT INTO \(sql)")
+    }
+    try replicas[1].sync(space)
+    if !isByRule {
+      let edit = try #require(try rejected(replicas[1]).first { $0.table == "category" })
+      try replicas[1].write { try $0.resolve(.one(edit.id), by: .same) }
+    }
+    try converge(replicas, space)
+    #expect(try rejected(replicas[1]).isEmpty)
+    try expectEqualRows(
+      replicas,
+      "SELECT item.id, above, category.name FROM item JOIN expense ON expense.id = expense JOIN category ON category.id = category ORDER BY 1",
+      [["below", "i", "Food"], ["i", .null, "Food"]])
+  }
+
   @Test("The copy that synchronizes later joins its row, also if another one has no rule")
   func oneRule() throws {
     let space = try TestSpace()

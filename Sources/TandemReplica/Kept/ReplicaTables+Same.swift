@@ -162,25 +162,36 @@ extension ReplicaTables {
   }
 
   /// Lets rejected changes that refer to a row refer to another one, and so on if that changes a value by which others
-  /// refer to them, such as a key with the reference in it. Returns all of them.
+  /// refer to them, such as a key with the reference in it. Returns all of them, and those that refer to them without
+  /// such a change: they went with them.
   private func follow(
     _ edit: KeptEdit, _ local: Record, to record: Record, _ key: SyncKey, in table: ReplicaTable,
     _ followers: inout Followers
   ) throws -> [KeptEdit] {
     var found: Set<KeptEdit.ID> = []
-    var former = [(key: edit.key.id, record: local, newKey: key.id, new: record, table: table)]
+    var former = [
+      (
+        key: edit.key.id, record: local, newKey: key.id, new: record, table: table,
+        isFollower: false
+      )
+    ]
     while let row = former.popLast() {
       for foreignKey in try schema().foreignKeys where foreignKey.parent === row.table {
         guard let old = foreignKey.values(of: row.record, row.key),
-          let new = foreignKey.values(of: row.new, row.newKey), old != new
+          let new = foreignKey.values(of: row.new, row.newKey), row.isFollower || old != new
         else { continue }
-        try moveOtherRows(foreignKey, from: old, to: new)
+        if old != new { try moveOtherRows(foreignKey, from: old, to: new) }
         for id in followers.edits(foreignKey, old) {
           guard let follower = try keptEdits(.one(id)).first, let version = follower.local,
-            let child = foreignKey.attachedChild,
-            let moved = follower.moved(foreignKey, from: old, to: new)
+            let child = foreignKey.attachedChild
           else { continue }
-          former.append((follower.key.id, version, moved.key.id, moved.local, child))
+          if old == new {
+            guard found.insert(id).inserted else { continue }
+            former.append((follower.key.id, version, follower.key.id, version, child, true))
+            continue
+          }
+          guard let moved = follower.moved(foreignKey, from: old, to: new) else { continue }
+          former.append((follower.key.id, version, moved.key.id, moved.local, child, true))
           try run(
             "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ?, others = ? WHERE id = ?",
             [

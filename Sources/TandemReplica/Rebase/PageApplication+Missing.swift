@@ -31,10 +31,9 @@ extension PageApplication {
 
   private mutating func deleteMissing(_ table: ReplicaTable, listedIn list: String) throws {
     let names = table.keyNames.sqlList
-    let isKnown = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
     var missing: [SyncKey] = []
     try tables.connection.forEachRow(
-      "SELECT \(names) FROM main.\(list.sqlQuoted) WHERE \(isKnown) ORDER BY \(names)"
+      "SELECT \(names) FROM main.\(list.sqlQuoted) WHERE \(table.shadow.hasKey) ORDER BY \(names)"
     ) { statement in
       // A text that is not UTF-8 is in no message.
       if let key = try? table.syncKey(statement.values()), try !isSeen(key) { missing.append(key) }

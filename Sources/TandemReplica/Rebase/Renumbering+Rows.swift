@@ -40,7 +40,7 @@ extension Renumbering {
       DELETE FROM \(child.shadow.name.sqlQuoted) AS c WHERE EXISTS (\(isRenumbered))
         AND \(TableShadow.existed) = 0 AND NOT EXISTS (
           SELECT 1 FROM main.\(child.name.sqlQuoted) AS t
-          WHERE \(child.declaration.sameKey("t", "c")))
+          WHERE \(child.shadow.sameKey("t", "c")))
       """, [])
   }
 
@@ -82,7 +82,7 @@ extension Renumbering {
     guard isKept || child.mayHaveDroppedEdits,
       let offset = child.keyNames.firstIndex(where: column.isSameSQLName)
     else { return [] }
-    let names = child.keyNames.map { "c.\($0.sqlQuoted)" }.joined(separator: ", ")
+    let names = child.keyNames.sqlList(of: "c")
     return try tables.rows(
       """
       SELECT (SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column.sqlQuoted)), \(names)
@@ -137,7 +137,7 @@ extension Renumbering {
         """
         UPDATE \(TableShadow.droppedName(table.name).sqlQuoted)
         SET \(names.map { "\($0) = ?" }.joined(separator: ", "))
-        WHERE \(names.map { "\($0) = ?" }.joined(separator: " AND "))
+        WHERE \(table.keyNames.sqlEquality)
         """, new.id + old.id)
     }
   }
@@ -203,7 +203,7 @@ extension ReplicaTable {
   fileprivate func editedRows(_ column: String, isKey: Bool) -> [String]? {
     guard isKey || columnNames.contains(where: column.isSameSQLName) else { return nil }
     let (name, existed) = (column.sqlQuoted, "s.\(TableShadow.existed)")
-    let keys = keyNames.map { "c.\($0.sqlQuoted)" }.joined(separator: ", ")
+    let keys = keyNames.sqlList(of: "c")
     let isEdited =
       isKey
       ? "\(existed) = 0 AND typeof(\(existed)) = 'integer'"
@@ -212,7 +212,7 @@ extension ReplicaTable {
       "(\(keys)) IN (SELECT \(keyNames.sqlList) FROM \(shadow.name.sqlQuoted))",
       """
       EXISTS (SELECT 1 FROM \(shadow.name.sqlQuoted) AS s
-        WHERE \(declaration.sameKey("c", "s")) AND \(isEdited))
+        WHERE \(shadow.sameKey("c", "s")) AND \(isEdited))
       """,
     ]
   }

@@ -346,9 +346,7 @@ extension Renumbering {
     for query in queries {
       if let number = try tables.rows(query).first?[0].integer { highest = max(highest, number) }
     }
-    let sequence = try tables.rows(
-      "SELECT seq FROM main.sqlite_sequence WHERE name = ?", [.text(table.schema.name)])
-    return max(highest, sequence.first?[0].integer ?? highest)
+    return max(highest, try tables.connection.sequence(ofTable: table.schema.name) ?? highest)
   }
 }
 

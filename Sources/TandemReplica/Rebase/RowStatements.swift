@@ -42,10 +42,7 @@ struct RowStatements: Sendable {
     let (keys, columns) = (table.keyColumns, table.columns)
     let name = table.name.sqlQuoted
     let shadowName = shadow.name.sqlQuoted
-    let asideName = ReplicaTable.asideName(table.name).sqlQuoted
-    func list(_ alias: String, _ names: [String]) -> String {
-      names.map { "\(alias).\($0.sqlQuoted)" }.joined(separator: ", ")
-    }
+    let asideName = TableShadow.asideName(table.name).sqlQuoted
     func marks(_ numbers: Range<Int>) -> String {
       numbers.map { "?\($0 + 1)" }.joined(separator: ", ")
     }
@@ -63,7 +60,7 @@ struct RowStatements: Sendable {
     }
     row = StatementText(
       """
-      SELECT \(list("t", [keys[0]] + columns)), \(list("s", [TableShadow.existed] + columns))
+      SELECT \(([keys[0]] + columns).sqlList(of: "t")), \(([TableShadow.existed] + columns).sqlList(of: "s"))
       FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowCondition("t."))
         LEFT JOIN \(shadowName) AS s ON \(condition("s."))
       """)
@@ -71,19 +68,19 @@ struct RowStatements: Sendable {
       // A cross join, so that SQLite looks for the row of each former version, never the reverse.
       StatementText(
         """
-        SELECT \(list("s", keys)), \(list("t", [keys[0]] + columns)),
-          \(list("s", [TableShadow.existed] + columns))
+        SELECT \(keys.sqlList(of: "s")), \(([keys[0]] + columns).sqlList(of: "t")),
+          \(([TableShadow.existed] + columns).sqlList(of: "s"))
         FROM \(shadowName) AS s \(presence == .present ? "CROSS" : "LEFT") JOIN \(name) AS t
-          ON \(table.sameKey("t", "s"))
+          ON \(shadow.sameKey("t", "s"))
         WHERE \(presence == .present ? "TRUE" : "t.\(keys[0].sqlQuoted) IS NULL")
-        ORDER BY \(list("s", keys))
+        ORDER BY \(keys.sqlList(of: "s"))
         """)
     }
     hasMissingUpTo = StatementText(
       """
       SELECT EXISTS (
-        SELECT 1 FROM \(shadowName) AS s WHERE (\(list("s", keys))) <= (\(marks(0..<keys.count)))
-          AND NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(table.sameKey("t", "s"))))
+        SELECT 1 FROM \(shadowName) AS s WHERE (\(keys.sqlList(of: "s"))) <= (\(marks(0..<keys.count)))
+          AND NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(shadow.sameKey("t", "s"))))
       """)
     aside = StatementText(
       """
@@ -144,16 +141,4 @@ struct RowStatements: Sendable {
 enum RowPresence: Int, CaseIterable {
   case present
   case missing
-}
-
-extension SpaceTable {
-  /// The condition that two tables have a row of the same key, byte by byte: `row` is the alias of
-  /// the application's table, whose index it uses.
-  func sameKey(_ row: String, _ other: String) -> String {
-    keyColumns.map { name in
-      let pair = "\(row).\(name.sqlQuoted) = \(other).\(name.sqlQuoted)"
-      return "\(pair) AND +\(pair) COLLATE BINARY"
-    }
-    .joined(separator: " AND ")
-  }
 }

@@ -99,7 +99,7 @@ extension ReplicaTables {
       let shadow = try TableShadow(
         table: declaration.name, columns: declaration.columns, in: connection)
       try connection.keep(shadow)
-      try connection.execute(shadow.creation(of: ReplicaTable.asideName(declaration.name)))
+      try connection.execute(shadow.creation(of: TableShadow.asideName(declaration.name)))
       try connection.noteNewRows(of: shadow)
     }
     forgetSchema()
@@ -153,7 +153,7 @@ extension ReplicaTables {
     for declaration in try declarations() {
       try connection.stopKeeping(declaration.name)
       try connection.execute(
-        "DROP TABLE IF EXISTS \("tandem_aside_\(declaration.name)".sqlQuoted)")
+        "DROP TABLE IF EXISTS \(TableShadow.asideName(declaration.name).sqlQuoted)")
     }
     CompanionFile(of: connection)?.remove()
     for name in ReplicaTables.tableNames + ReplicaTables.formerTableNames {

@@ -108,7 +108,7 @@ extension ReplicaTables {
         }
       }
     }
-    let isSame = table.declaration.sameKey("t", "s")
+    let isSame = table.shadow.sameKey("t", "s")
     try touch(table, where: "EXISTS (SELECT 1 FROM \(table.droppedEdits) AS s WHERE \(isSame))")
   }
 

@@ -85,10 +85,7 @@ package final class ReplicaTable: Sendable {
   var name: String { declaration.name }
 
   /// The table of the former versions that a frozen commit covers.
-  var asideName: String { ReplicaTable.asideName(name) }
-
-  /// The table of the former versions of a table's rows that a frozen commit covers.
-  static func asideName(_ table: String) -> String { TableShadow.asideName(table) }
+  var asideName: String { TableShadow.asideName(name) }
 
   /// The identity of a record of this table.
   func syncKey(_ id: [FieldValue]) -> SyncKey { SyncKey(table: name, id: id) }

@@ -81,7 +81,7 @@ extension ReplicaTables {
       """
       SELECT \((table.keyNames + table.columnNames).sqlList) FROM main.\(table.name.sqlQuoted) AS t
       WHERE NOT EXISTS (
-        SELECT 1 FROM \(table.shadow.name.sqlQuoted) AS s WHERE \(table.declaration.sameKey("t", "s")))
+        SELECT 1 FROM \(table.shadow.name.sqlQuoted) AS s WHERE \(table.shadow.sameKey("t", "s")))
       ORDER BY \(table.keyNames[0].sqlQuoted) DESC LIMIT \(Self.maxReusedNumberCount)
       """
     ) { statement in
@@ -103,7 +103,7 @@ extension ReplicaTables {
       INSERT INTO \(table.shadow.name.sqlQuoted) (\(keys), \(TableShadow.existed))
       SELECT \(keys), \(existed) FROM main.\(table.name.sqlQuoted) AS t
       WHERE \(condition) AND \(table.shadow.hasKey) AND NOT EXISTS (
-        SELECT 1 FROM \(table.asideName.sqlQuoted) AS a WHERE \(table.declaration.sameKey("t", "a")))
+        SELECT 1 FROM \(table.asideName.sqlQuoted) AS a WHERE \(table.shadow.sameKey("t", "a")))
       ON CONFLICT DO NOTHING
       """, [])
   }
@@ -139,13 +139,7 @@ extension ReplicaTables {
   func raiseSequences(_ schema: ReplicaSchema, above numbers: [FieldName: Int64]) throws {
     for table in schema.numbered {
       guard let number = numbers[FieldName(table.name)] else { continue }
-      let values: [FieldValue] = [.integer(number), .text(table.schema.name)]
-      guard
-        try rows("SELECT 1 FROM main.sqlite_sequence WHERE seq >= ? AND name = ?", values).isEmpty
-      else { continue }
-      try run("UPDATE main.sqlite_sequence SET seq = ? WHERE name = ?", values)
-      guard connection.changeCount == 0 else { continue }
-      try run("INSERT INTO main.sqlite_sequence (seq, name) VALUES (?, ?)", values)
+      try connection.raiseSequence(ofTable: table.schema.name, to: number)
     }
   }
 }

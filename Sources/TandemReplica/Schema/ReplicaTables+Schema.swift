@@ -129,6 +129,8 @@ extension ReplicaTables {
       if try !isShadowed(table) { try connection.renew(table.shadow) }
       try connection.renewFormerVersions(table.asideName, of: table.shadow)
     }
+    // A program that builds a table anew seldom takes over the highest number.
+    try raiseSequences(schema, above: storedNumbers(schema))
     var state = try state()
     guard state.revision != nil else {
       // Before the first synchronization, all rows are additions.

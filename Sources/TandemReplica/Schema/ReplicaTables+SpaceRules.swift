@@ -45,8 +45,7 @@ extension ReplicaTables {
   /// Touches all rows of a table: the next commit states their values in pending indexes, although they have not
   /// changed.
   func touchRows(of table: ReplicaTable) throws {
-    let hasKey = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
-    try touch(table, where: hasKey)
+    try touch(table, where: table.shadow.hasKey)
   }
 
   /// Makes rows `t` that a condition selects rows that may have changed: the next commit looks at them.

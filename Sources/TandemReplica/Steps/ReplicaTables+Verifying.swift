@@ -95,7 +95,7 @@ extension ReplicaTables {
       let (shadow, names) = (table.shadow.name, (table.keyNames + table.columnNames).sqlList)
       let untouched = """
         SELECT \(names) FROM \(table.name.sqlQuoted) AS t
-        WHERE NOT EXISTS (SELECT 1 FROM \(shadow.sqlQuoted) AS s WHERE \(table.declaration.sameKey("t", "s")))
+        WHERE NOT EXISTS (SELECT 1 FROM \(shadow.sqlQuoted) AS s WHERE \(table.shadow.sameKey("t", "s")))
         """
       let former =
         "SELECT \(names) FROM \(shadow.sqlQuoted) WHERE \(TableShadow.existed)"

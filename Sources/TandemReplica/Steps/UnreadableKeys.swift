@@ -19,7 +19,7 @@ extension ReplicaTables {
       """
       SELECT \((names + bytes + areTexts).joined(separator: ", ")) FROM \(shadow) AS s
       WHERE \(presence == .present ? "" : "NOT ")EXISTS (
-        SELECT 1 FROM \(table.name.sqlQuoted) AS t WHERE \(table.declaration.sameKey("t", "s")))
+        SELECT 1 FROM \(table.name.sqlQuoted) AS t WHERE \(table.shadow.sameKey("t", "s")))
       """
     ) { statement in
       if (try? statement.values(in: 0..<count)) == nil {

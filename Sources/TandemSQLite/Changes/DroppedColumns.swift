@@ -25,7 +25,7 @@ extension TableShadow {
   /// The condition that two rows have the same key, with the collations of the first one's table.
   ///
   /// - Parameter row: The alias of the application's table, whose index it uses.
-  func sameKey(_ row: String, _ other: String) -> String {
+  package func sameKey(_ row: String, _ other: String) -> String {
     key.map { name in
       let pair = "\(row).\(name.sqlQuoted) = \(other).\(name.sqlQuoted)"
       // The sign removes the type of the column: it may have changed, and would convert the other key.
@@ -50,7 +50,7 @@ extension DatabaseConnection {
       try execute(
         """
         INSERT INTO \(present.sqlQuoted) (\(names.sqlList), \(TableShadow.existed))
-        SELECT \(list("t", names)), 1 FROM \(former.sqlQuoted) AS s
+        SELECT \(names.sqlList(of: "t")), 1 FROM \(former.sqlQuoted) AS s
         JOIN \(shadow.table.sqlQuoted) AS t ON \(shadow.sameKey("t", "s"))
         WHERE TRUE ON CONFLICT DO NOTHING
         """)
@@ -107,7 +107,7 @@ extension DatabaseConnection {
       """
       INSERT INTO \(table)
       SELECT \(key.sqlList), ?, \(former), \(value) FROM (
-        SELECT \(list("p", key)), iif(p.\(isKnown), \(old), p.\(name)) AS \(former), p.\(name) AS \(value),
+        SELECT \(key.sqlList(of: "p")), iif(p.\(isKnown), \(old), p.\(name)) AS \(former), p.\(name) AS \(value),
           p.\(isKnown) AS \(isKnown)
         FROM \(present) AS p
         LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source)) AS e
@@ -115,9 +115,5 @@ extension DatabaseConnection {
       ON CONFLICT DO UPDATE SET \(value) = excluded.\(value)
         WHERE \(isEdit("excluded"))
       """, .text(column))
-  }
-
-  private func list(_ alias: String, _ names: [String]) -> String {
-    names.map { "\(alias).\($0.sqlQuoted)" }.joined(separator: ", ")
   }
 }

@@ -9,7 +9,8 @@ extension DatabaseConnection {
   /// again afterwards. Changes of rows are noticed as well.
   ///
   /// A shadow whose triggers are not installed, or whose table is gone or has another key afterwards, stays as it is. The
-  /// values of columns that are dropped are kept also if it may miss changes.
+  /// values of columns that are dropped are kept also if it may miss changes. A table that is built anew does not give
+  /// the numbers of deleted rows again.
   ///
   /// - Complexity: O(*n*) in the number of rows of the tables that have shadows.
   package func pausingShadows(_ body: () throws -> Void) throws {
@@ -18,6 +19,7 @@ extension DatabaseConnection {
     if need.isPaused { return try body() }
     let shadows = try keptShadows()
     let installed = try shadows.map(isKeeping)
+    let numbers = try shadows.map { try sequence(ofTable: $0.table) }
     for (shadow, isInstalled) in zip(shadows, installed) {
       if isInstalled {
         try pauseKeeping(shadow)
@@ -26,6 +28,11 @@ extension DatabaseConnection {
       }
     }
     try body()
+    for (shadow, number) in zip(shadows, numbers) {
+      guard let number, let table = try schema(ofTable: shadow.table), hasAutoincrement(table)
+      else { continue }
+      try raiseSequence(ofTable: table.name, to: number)
+    }
     for (shadow, isInstalled) in zip(shadows, installed) {
       if isInstalled {
         try resumeKeeping(table: shadow.table, key: shadow.key)

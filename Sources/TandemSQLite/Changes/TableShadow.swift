@@ -209,18 +209,18 @@ extension TableShadow {
   }
 
   private var keepOld: String {
-    let row = (key + columns).map { "old.\($0.sqlQuoted)" }.joined(separator: ", ")
+    let row = (key + columns).sqlList(of: "old")
     return keep(key + columns, "VALUES (\(row), 1)")
   }
 
   private var keepAbsent: String {
-    keep(key, "VALUES (\(key.map { "new.\($0.sqlQuoted)" }.joined(separator: ", ")), 0)")
+    keep(key, "VALUES (\(key.sqlList(of: "new")), 0)")
   }
 
   /// The same, unless the key is not known yet.
   private var keepNewlyAbsent: String {
     guard !keyDefaults.isEmpty else { return keepAbsent }
-    let row = key.map { "new.\($0.sqlQuoted)" }.joined(separator: ", ")
+    let row = key.sqlList(of: "new")
     let isKnown = key.map { "new.\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
     return keep(key, "SELECT \(row), 0 WHERE \(isKnown)")
   }

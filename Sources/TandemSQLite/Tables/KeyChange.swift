@@ -221,11 +221,20 @@ extension DatabaseConnection {
     return sql
   }
 
-  /// The number in SQLite's own table of a table with AUTOINCREMENT, if it has one.
-  func sequence(ofTable name: String) throws(DatabaseError) -> Int64? {
-    let exists = "SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'"
+  /// The highest number that SQLite has given in a table with AUTOINCREMENT, if it has given one.
+  package func sequence(ofTable name: String) throws(DatabaseError) -> Int64? {
+    let exists = "SELECT 1 FROM main.sqlite_schema WHERE name = 'sqlite_sequence'"
     guard try integer(exists) != nil else { return nil }
-    return try integer("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(name))
+    return try integer("SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?", .text(name))
+  }
+
+  /// Lets SQLite give numbers above `number` only, in a table with AUTOINCREMENT.
+  package func raiseSequence(ofTable name: String, to number: Int64) throws(DatabaseError) {
+    if let present = try sequence(ofTable: name) {
+      guard present < number else { return }
+      try execute("DELETE FROM main.sqlite_sequence WHERE name = \(name.sqlLiteral)")
+    }
+    try execute("INSERT INTO main.sqlite_sequence VALUES (\(name.sqlLiteral), \(number))")
   }
 }
 

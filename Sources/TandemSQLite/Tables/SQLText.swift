@@ -32,6 +32,11 @@ extension String {
 extension [String] {
   /// The names, quoted, with commas between them.
   package var sqlList: String { map(\.sqlQuoted).joined(separator: ", ") }
+
+  /// The columns of the table with an alias.
+  package func sqlList(of alias: String) -> String {
+    map { "\(alias).\($0.sqlQuoted)" }.joined(separator: ", ")
+  }
 }
 
 extension UInt8 {
