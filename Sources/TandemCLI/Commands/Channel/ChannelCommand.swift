@@ -32,6 +32,7 @@ enum ChannelCommand: Command {
       know. A value of a wrong type is a failure, and so is a program with another version of the
       format.
       """,
+    exitStatus: nil,
     operands: [
       .init(name: "ACTION", help: "listen or send.", offer: .words(["listen", "send"])),
       .init(

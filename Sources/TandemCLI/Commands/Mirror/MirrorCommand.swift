@@ -149,9 +149,8 @@ enum MirrorCommand: Command {
       files. With --dry-run, "wouldFetch" (stage, key, url, file) and "wouldRemove" (file) list the
       files of a run, and "end" has dryRun, wouldFetch and wouldRemove in place of transferred,
       removed, failed and bytes.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage. With --every, 0 after Ctrl-C.
       """,
+    exitStatus: "0 success, 1 failure, 2 wrong usage. With --every, 0 after Ctrl-C.",
     operands: [
       .init(
         name: "SOURCE",

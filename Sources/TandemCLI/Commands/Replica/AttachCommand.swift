@@ -121,8 +121,6 @@ enum AttachCommand: Command {
       says record for their table. Give every copy the same policies.
 
       If the space has moved, the same command without --table notes its new address.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [

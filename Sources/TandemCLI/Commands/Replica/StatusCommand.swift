@@ -33,9 +33,8 @@ enum StatusCommand: Command {
 
       Rows with NULL in their primary key are not synchronized. The line of the table counts them, and so
       does "nullKeys" of each table in --json.
-
-      Exit status: 0 upToDate or pending, 1 rejected, conflicts or blocked, 2 errors.
       """,
+    exitStatus: "0 upToDate or pending, 1 rejected, conflicts or blocked, 2 errors.",
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [json],
     examples: ["tandem status notes.db", "tandem status notes.db --json"],

@@ -37,9 +37,8 @@ enum BackupCommand: Command {
 
       A backup has all records: keep it as safe as the spaces. tandem restore brings it back.
       Spaces of a PostgreSQL database are backed up by PostgreSQL's own tools.
-
-      Exit status: 0 success, 1 failure or a damaged space, 2 wrong usage.
       """,
+    exitStatus: "0 success, 1 failure or a damaged space, 2 wrong usage.",
     operands: [.init(name: "OUT", help: "The directory of the backups; created if it is missing.")],
     options: [
       Option.data, Option.space, Option.tokens, Option.keep, Option.check, Flag.quiet,

@@ -39,8 +39,6 @@ enum LogCommand: Command {
       gives it a name. Below a commit are the versions of records that lost a merge on that
       replica, or wait for a decision there. So they can be read without the device that made them.
       A server may be using the space.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: SpacePlace.Option.all + [Option.count, Option.replicaName, Option.json],

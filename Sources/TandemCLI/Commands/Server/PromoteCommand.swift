@@ -39,9 +39,8 @@ enum PromoteCommand: Command {
       not served, and no replica makes an empty one of its name: import it from the disk of the leader.
 
       If the command was interrupted, run it again.
-
-      Exit status: 0 success, 1 failure, also of a single space, 2 wrong usage.
       """,
+    exitStatus: "0 success, 1 failure, also of a single space, 2 wrong usage.",
     operands: [],
     options: [Option.data, Option.space, Option.force, Option.cacert, Flag.quiet],
     examples: ["tandem promote --data spaces"])

@@ -24,8 +24,6 @@ enum RestoreCommand: Command {
       Replicas that have not synchronized since the backup go on as usual. The others notice that
       the space lacks their commits, and stop; tandem sync DB --lost-history union keeps the records
       of both sides.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(name: "BACKUP", help: "A backup, or the directory of backups for the newest one.")
