@@ -175,7 +175,15 @@ extension ReplicaTables {
         isFollower: false
       )
     ]
+    let references = try spaceReferences(schema()).filter(\.table.mayHaveDroppedEdits)
     while let row = former.popLast() {
+      for reference in references where reference.parent == FieldName(row.table.name) {
+        guard
+          let old = row.table.value(of: reference.parentColumn.text, in: row.record, row.key),
+          let new = row.table.value(of: reference.parentColumn.text, in: row.new, row.newKey)
+        else { continue }
+        try moveDroppedReferences(reference, from: old, to: new)
+      }
       for foreignKey in try schema().foreignKeys where foreignKey.parent === row.table {
         guard let old = foreignKey.values(of: row.record, row.key),
           let new = foreignKey.values(of: row.new, row.newKey), row.isFollower || old != new

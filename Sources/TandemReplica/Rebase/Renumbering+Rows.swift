@@ -5,14 +5,17 @@ internal import TandemSync
 // The rows that get new numbers, and all that refers to them.
 extension Renumbering {
   /// Lets the references of this file in a column follow: those of rows that are new, or whose reference is an edit.
-  /// Tables that are not synchronized have nothing from the space.
+  /// New columns, and tables that are not synchronized, have nothing from the space.
   func follow(_ place: Int, _ carrier: Carrier) throws {
     let column = carrier.column.sqlQuoted
     let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
     let isRenumbered = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column)"
     var conditions = ["EXISTS (\(isRenumbered))"]
     let isKey = child?.keyNames.contains(where: carrier.column.isSameSQLName) ?? false
-    if let child, let edited = child.editedRows(carrier.column, isKey: isKey) {
+    let isNew =
+      child.flatMap { newColumns[$0.name] }?.contains { $0.name == FieldName(carrier.column) }
+      ?? false
+    if let child, !isNew, let edited = child.editedRows(carrier.column, isKey: isKey) {
       conditions += edited
     }
     let condition = conditions.joined(separator: " AND ")
@@ -25,7 +28,17 @@ extension Renumbering {
       return try tables.rows("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1").isEmpty
     }
     guard let child else { return }
+    if isNew {
+      // The former values are of this file as well. No edit is left, also of rows that have become touched just now.
+      try tables.run(
+        """
+        UPDATE \(child.shadow.name.sqlQuoted) AS c SET \(column) = (\(isRenumbered))
+        WHERE EXISTS (\(isRenumbered))
+        """, [])
+    }
     try followKept(place, child, carrier.column)
+    // It may have been dropped, and be back.
+    try followDroppedEdits(place, child, carrier.column)
     guard isKey else { return }
     for (old, new) in moved { try moveRest(from: old, to: new, of: child) }
     let names = child.keyNames.sqlList
@@ -49,15 +62,7 @@ extension Renumbering {
   func followDropped(_ place: Int, _ carrier: Carrier) throws {
     guard let child = schema.table(named: carrier.table) else { return }
     try followKeptFields(place, child, carrier.column)
-    if child.mayHaveDroppedEdits {
-      let value = TableShadow.droppedValue
-      let number = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(value)"
-      try tables.run(
-        """
-        UPDATE \(TableShadow.droppedName(child.name).sqlQuoted) AS c SET \(value) = (\(number))
-        WHERE \(TableShadow.droppedColumn) = ? AND typeof(\(value)) = 'integer' AND EXISTS (\(number))
-        """, [.text(carrier.column)])
-    }
+    try followDroppedEdits(place, child, carrier.column)
     for key in try tables.parkedKeys("is_whole = \(ParkedFields.Extent.fields.rawValue)")
     where UTF8Order.areEqual(key.table, child.name) {
       guard var parked = try tables.parked(key), let former = parked.fields[carrier.column].integer,
@@ -70,6 +75,19 @@ extension Renumbering {
       parked.fields[field: FieldName(carrier.column)] = new
       try tables.park(parked, key)
     }
+  }
+
+  private func followDroppedEdits(
+    _ place: Int, _ child: ReplicaTable, _ column: String
+  ) throws {
+    guard child.mayHaveDroppedEdits else { return }
+    let value = TableShadow.droppedValue
+    let number = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(value)"
+    try tables.run(
+      """
+      UPDATE \(TableShadow.droppedName(child.name).sqlQuoted) AS c SET \(value) = (\(number))
+      WHERE \(TableShadow.droppedColumn) = ? AND typeof(\(value)) = 'integer' AND EXISTS (\(number))
+      """, [.text(column)])
   }
 
   /// The former and the new keys of rows whose key follows, of which the file keeps something beside them.
