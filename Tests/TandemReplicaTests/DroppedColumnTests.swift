@@ -95,6 +95,21 @@ struct DroppedColumnTests {
     #expect(try a.rows("SELECT count(*) FROM tandem_dropped_note") == [[0]])
   }
 
+  @Test(
+    "The default of a new column is no edit of a row that has others, also if the column is dropped again"
+  )
+  func defaultOfTouchedRow() throws {
+    let (a, b) = try space.notePair()
+    try a.execute("UPDATE note SET title = 'edited' WHERE id = 'm'")
+    try a.execute("ALTER TABLE note ADD COLUMN extra INTEGER DEFAULT 7")
+    try a.dropColumn("extra")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT title FROM note WHERE id = 'm'") == [["edited"]])
+    let records = try space.records()
+    #expect(records.count == 2 && records.values.allSatisfy { $0["extra"].isNull })
+    #expect(try a.conflicts().isEmpty)
+  }
+
   @Test("A column that comes back with a default gets the values of rows that were never sent")
   func backWithDefault() throws {
     let (a, b) = (try space.notes(1), try space.notes(2))

@@ -184,7 +184,7 @@ extension DatabaseConnection {
   }
 
   /// The names of a table's columns, in order; empty if there is none of that name.
-  func columnNames(of table: String) throws(DatabaseError) -> [String] {
+  package func columnNames(of table: String) throws(DatabaseError) -> [String] {
     let listing = try prepare("SELECT name FROM pragma_table_info(?)")
     try listing.bind([.text(table)])
     return try listing.texts()
