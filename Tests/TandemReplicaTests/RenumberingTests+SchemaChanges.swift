@@ -267,6 +267,46 @@ extension RenumberingTests {
     #expect(try a.rows(Self.catsOfPets) == [["edited", "of b"], ["new", "of b"]])
   }
 
+  @Test("A reference in a new column follows a row although the letters of its name change")
+  func newReferenceInOtherCase() throws {
+    let schema = [
+      "CREATE TABLE cat (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+      "CREATE TABLE pet (id TEXT PRIMARY KEY, name TEXT)",
+    ]
+    let (a, b) = try pair(schema, Self.petTables)
+    try a.execute("INSERT INTO pet (id) VALUES ('p')")
+    try converge([a, b], space)
+    try a.execute("INSERT INTO cat (name) VALUES ('of a')")
+    try a.sync(space)
+    try b.execute("INSERT INTO cat (name) VALUES ('of b')")
+    try b.execute("ALTER TABLE pet ADD COLUMN cat INTEGER REFERENCES cat")
+    try b.execute("UPDATE pet SET cat = 1")
+    try b.write { try $0.beginSchemaChange() }
+    try b.execute("ALTER TABLE pet RENAME COLUMN cat TO Cat")
+    try b.write { try $0.endSchemaChange() }
+    try converge([b, a], space)
+    #expect(try b.rows(Self.catsOfPets) == [["p", "of b"]])
+  }
+
+  @Test("A received reference to a row that is gone stays when its column gets another name")
+  func receivedReference() throws {
+    let schema = [
+      Self.pets[0], "CREATE TABLE pet (id TEXT PRIMARY KEY, former INTEGER REFERENCES cat)",
+    ]
+    let (a, b) = try pair(schema, Self.petTables)
+    try a.execute("INSERT INTO cat (name) VALUES ('one'), ('two')")
+    try a.execute("INSERT INTO pet VALUES ('p', 2)")
+    try converge([a, b], space)
+    try executeFreely("DELETE FROM cat WHERE id = 2", b)
+    try b.write { try $0.beginSchemaChange() }
+    try b.execute("ALTER TABLE pet RENAME COLUMN former TO cat")
+    try b.write { try $0.endSchemaChange() }
+    try b.sync(space)
+    #expect(try b.rows("SELECT cat FROM pet") == [[2]])
+    try a.sync(space)
+    #expect(try a.rows("SELECT former FROM pet") == [[2]])
+  }
+
   @Test("References in a column that was dropped, and is back before they were sent, follow a row")
   func returnedReferences() throws {
     let (a, b) = try pair(Self.pets, Self.petTables)

@@ -294,7 +294,7 @@ extension Renumbering {
     try tables.run(
       """
       CREATE TEMP TABLE IF NOT EXISTS tandem_renumbered (
-        tab INTEGER, old INTEGER, new INTEGER, PRIMARY KEY (tab, old)) WITHOUT ROWID
+        tab INTEGER, old INTEGER, new INTEGER, is_own INTEGER, PRIMARY KEY (tab, old)) WITHOUT ROWID
       """, [])
     var renumbered: [RenumberedRow] = []
     var last: [FieldName: Int64] = [:]
@@ -313,8 +313,11 @@ extension Renumbering {
         }
         number = next
         try tables.run(
-          "INSERT INTO \(Self.list) VALUES (?, ?, ?)",
-          [.integer(Int64(place)), .integer(former), .integer(number)])
+          "INSERT INTO \(Self.list) VALUES (?, ?, ?, ?)",
+          [
+            .integer(Int64(place)), .integer(former), .integer(number),
+            .integer(moving[place].contains(former) || kept[place].contains(former) ? 1 : 0),
+          ])
         guard moving[place].contains(former) else { continue }
         renumbered.append(RenumberedRow(table: table.name, former: former, present: number))
       }

@@ -91,11 +91,13 @@ extension ReplicaTables {
   func moveDroppedReferences(
     _ reference: SpaceReference, from old: FieldValue, to new: FieldValue
   ) throws {
-    let value = TableShadow.droppedValue
+    // Of a value that may have changed unnoticed, both are the same.
+    let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
     try run(
       """
-      UPDATE \(reference.table.droppedEdits) SET \(value) = ?1
-      WHERE \(TableShadow.droppedColumn) = ?2 AND \(value) = ?3 AND typeof(\(value)) = typeof(?3)
+      UPDATE \(reference.table.droppedEdits)
+      SET \(former) = iif(\(former) IS \(value), ?1, \(former)), \(value) = ?1
+      WHERE \(TableShadow.droppedColumn) = ?2 COLLATE NOCASE AND \(value) = ?3 AND typeof(\(value)) = typeof(?3)
       """, [new, .text(reference.column), old])
   }
 

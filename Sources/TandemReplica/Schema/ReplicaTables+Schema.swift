@@ -126,13 +126,11 @@ extension ReplicaTables {
     for (table, known) in zip(schema.tables, known) {
       let shadow = try TableShadow(table: known.name, columns: known.columns, in: connection)
       if try !connection.hasMissedNothing(of: shadow) { disturbed.append(table) }
-      let kept = try connection.columnNames(of: table.shadow.name)
       if try !isShadowed(table) { try connection.renew(table.shadow) }
       try connection.renewFormerVersions(table.asideName, of: table.shadow)
-      try writeDefaults(of: table, besides: kept)
     }
     // A program that builds a table anew seldom takes over the highest number.
-    try raiseSequences(schema, above: storedNumbers(schema))
+    try raiseSequences(schema, above: knownNumbers(schema))
     var state = try state()
     guard state.revision != nil else {
       // Before the first synchronization, all rows are additions.
@@ -155,21 +153,6 @@ extension ReplicaTables {
     }
     try save(state)
     return schema
-  }
-
-  /// Gives the former versions of rows the value that a new column has given to all rows: it is no edit.
-  ///
-  /// - Parameter kept: The columns that these versions had before.
-  private func writeDefaults(of table: ReplicaTable, besides kept: [String]) throws {
-    for column in try table.newColumns(besides: kept, in: connection) where !column.standard.isNull
-    {
-      let name = table.columnNames[column.offset].sqlQuoted
-      for former in [table.shadow.name, table.asideName] {
-        try run(
-          "UPDATE \(former.sqlQuoted) SET \(name) = ? WHERE \(TableShadow.existed)",
-          [column.standard])
-      }
-    }
   }
 
   /// True if rows have changed that are not in a shadow. This cannot be known, and is false, if the

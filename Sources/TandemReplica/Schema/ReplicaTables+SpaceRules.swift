@@ -67,7 +67,9 @@ extension ReplicaTables {
           return [SpaceReference]()
         }
         return zip(names, columns).map {
-          SpaceReference(table: table, column: $0.text, parent: parent, parentColumn: $1.name)
+          SpaceReference(
+            table: table, column: $0.text, parent: parent, parentColumn: $1.name,
+            isAlone: names.count == 1)
         }
       }
     }
@@ -144,12 +146,13 @@ extension ReplicaSchema {
   }
 }
 
-/// A reference of one column to another.
+/// A reference of one column to another, alone or together with other columns.
 struct SpaceReference {
   let table: ReplicaTable
   let column: String
   let parent: FieldName
   let parentColumn: FieldName
+  let isAlone: Bool
 }
 
 extension [SpaceTable] {

@@ -29,7 +29,9 @@ extension DatabaseConnection {
     }
     try body()
     for (shadow, number) in zip(shadows, numbers) {
-      guard let number, let table = try schema(ofTable: shadow.table), hasAutoincrement(table)
+      // Whoever has used the last number may lower it.
+      guard let number, number < .max, let table = try schema(ofTable: shadow.table),
+        hasAutoincrement(table)
       else { continue }
       try raiseSequence(ofTable: table.name, to: number)
     }
@@ -184,7 +186,7 @@ extension DatabaseConnection {
   }
 
   /// The names of a table's columns, in order; empty if there is none of that name.
-  package func columnNames(of table: String) throws(DatabaseError) -> [String] {
+  func columnNames(of table: String) throws(DatabaseError) -> [String] {
     let listing = try prepare("SELECT name FROM pragma_table_info(?)")
     try listing.bind([.text(table)])
     return try listing.texts()
