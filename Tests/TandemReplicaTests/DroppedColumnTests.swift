@@ -95,6 +95,41 @@ struct DroppedColumnTests {
     #expect(try a.rows("SELECT count(*) FROM tandem_dropped_note") == [[0]])
   }
 
+  @Test("The default of a column that came back for a while is no edit, and meets none")
+  func defaultOfReturned() throws {
+    let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER DEFAULT 0)"]
+    let tables = [AttachedTable("note", granularity: .record)]
+    let (a, b) = (
+      try TestReplica(seed: 1, schema, tables: tables, space: space),
+      try TestReplica(seed: 2, schema, tables: tables, space: space)
+    )
+    try a.execute("INSERT INTO note VALUES ('m', 'M', 3)")
+    try converge([a, b], space)
+    try a.dropColumn("likes")
+    try a.execute("UPDATE note SET title = 'edited'")
+    try a.execute("ALTER TABLE note ADD COLUMN likes INTEGER DEFAULT 0")
+    try a.dropColumn("likes")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT title, likes FROM note") == [["edited", 3]])
+    #expect(try a.conflicts(includingResolved: false).isEmpty)
+  }
+
+  @Test(
+    "A deletion stays one although its table got a column with a default",
+    arguments: [true, false])
+  func deletionBesideNewColumn(isNoticed: Bool) throws {
+    let (a, b) = try space.notePair()
+    if !isNoticed { try a.execute("DELETE FROM note WHERE id = 'm'") }
+    try a.execute("ALTER TABLE note ADD COLUMN extra INTEGER DEFAULT 7")
+    if isNoticed {
+      try a.write { _ = try $0.schema() }
+      try a.execute("DELETE FROM note WHERE id = 'm'")
+    }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT id FROM note", [["n"]])
+    #expect(try a.conflicts().isEmpty)
+  }
+
   @Test("A column that comes back with a default gets the values of rows that were never sent")
   func backWithDefault() throws {
     let (a, b) = (try space.notes(1), try space.notes(2))

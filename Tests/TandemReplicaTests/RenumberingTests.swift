@@ -50,7 +50,7 @@ struct RenumberingTests {
   }
 
   /// Runs a statement as a program without foreign keys does.
-  private func executeFreely(_ sql: String, _ file: TestReplica) throws {
+  func executeFreely(_ sql: String, _ file: TestReplica) throws {
     try file.database.write(foreignKeys: .ignored) { try $0.connection.execute(sql) }
   }
 

@@ -102,12 +102,13 @@ extension ReplicaTables {
     }
     try forget(keptEdit: edit.id)
     var alone: [KeptEdit] = []
-    for follower in try follow(edit, local, to: filled, key, in: table, &followers) {
+    for (follower, hasMoved) in try follow(edit, local, to: filled, key, in: table, &followers) {
       // A row of this key may be there: then both are one record as well.
       if follower.base == nil, let version = follower.local,
         let child = try schema().table(named: follower.table),
         try !self.row(child, follower.key.id).row.isMissing
       {
+        guard hasMoved else { continue }
         do {
           try connection.savepoint {
             try join(follower, version, into: follower.key, child, &followers)
@@ -161,49 +162,84 @@ extension ReplicaTables {
     return holder
   }
 
+  /// A row that is another one since, or has other values.
+  private struct MovedRow {
+    let table: ReplicaTable
+    let key: [FieldValue]
+    let record: Record
+    let newKey: [FieldValue]
+    let newRecord: Record
+    /// True for a rejected insertion. What refers to it was rejected with it.
+    let isInsertion: Bool
+  }
+
   /// Lets rejected changes that refer to a row refer to another one, and so on if that changes a value by which others
-  /// refer to them, such as a key with the reference in it. Returns all of them, and those that refer to them without
-  /// such a change: they went with them.
+  /// refer to them, such as a key with the reference in it.
+  ///
+  /// - Returns: All of them, in the order in which they were rejected, and rejected changes that refer to one of their
+  ///   insertions and need no change: these have not moved.
   private func follow(
     _ edit: KeptEdit, _ local: Record, to record: Record, _ key: SyncKey, in table: ReplicaTable,
     _ followers: inout Followers
-  ) throws -> [KeptEdit] {
-    var found: Set<KeptEdit.ID> = []
-    var former = [
-      (
-        key: edit.key.id, record: local, newKey: key.id, new: record, table: table,
-        isFollower: false
-      )
+  ) throws -> [(edit: KeptEdit, hasMoved: Bool)] {
+    var found: [KeptEdit.ID: Bool] = [:]
+    var rows = [
+      MovedRow(
+        table: table, key: edit.key.id, record: local, newKey: key.id, newRecord: record,
+        isInsertion: false)
     ]
-    while let row = former.popLast() {
+    while let row = rows.popLast() {
+      try moveDroppedReferences(to: row)
       for foreignKey in try schema().foreignKeys where foreignKey.parent === row.table {
         guard let old = foreignKey.values(of: row.record, row.key),
-          let new = foreignKey.values(of: row.new, row.newKey), row.isFollower || old != new
+          let new = foreignKey.values(of: row.newRecord, row.newKey), old != new || row.isInsertion
         else { continue }
         if old != new { try moveOtherRows(foreignKey, from: old, to: new) }
         for id in followers.edits(foreignKey, old) {
           guard let follower = try keptEdits(.one(id)).first, let version = follower.local,
-            let child = foreignKey.attachedChild
+            let child = foreignKey.attachedChild,
+            old == new ? found[id] == nil : true
           else { continue }
-          if old == new {
-            guard found.insert(id).inserted else { continue }
-            former.append((follower.key.id, version, follower.key.id, version, child, true))
-            continue
+          var (newKey, newVersion) = (follower.key, version)
+          if old != new {
+            guard let moved = follower.moved(foreignKey, from: old, to: new) else { continue }
+            (newKey, newVersion) = (moved.key, moved.local)
+            try run(
+              "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ?, others = ? WHERE id = ?",
+              [
+                .text(newKey.idText), .text(newVersion.text),
+                moved.others.map { .text($0.text) } ?? .null, .integer(id),
+              ])
+            if let follower = try keptEdits(.one(id)).first { followers.insert(follower) }
           }
-          guard let moved = follower.moved(foreignKey, from: old, to: new) else { continue }
-          former.append((follower.key.id, version, moved.key.id, moved.local, child, true))
-          try run(
-            "UPDATE tandem_kept SET \"key\" = ?, \"local\" = ?, others = ? WHERE id = ?",
-            [
-              .text(moved.key.idText), .text(moved.local.text),
-              moved.others.map { .text($0.text) } ?? .null, .integer(id),
-            ])
-          if let follower = try keptEdits(.one(id)).first { followers.insert(follower) }
-          found.insert(id)
+          rows.append(
+            MovedRow(
+              table: child, key: follower.key.id, record: version, newKey: newKey.id,
+              newRecord: newVersion, isInsertion: follower.base == nil))
+          found[id] = found[id] == true || old != new
         }
       }
     }
-    return try found.sorted().flatMap { try keptEdits(.one($0)) }
+    return try found.keys.sorted().flatMap { id in
+      try keptEdits(.one(id)).map { ($0, found[id] == true) }
+    }
+  }
+
+  /// Lets edits of dropped columns that refer to a row refer to another one. Those of several columns that refer to it
+  /// together stay.
+  private func moveDroppedReferences(to row: MovedRow) throws {
+    let tables = try schema()
+    guard tables.tables.contains(where: \.mayHaveDroppedEdits) else { return }
+    for reference in try spaceReferences(tables)
+    where reference.isAlone && reference.table.mayHaveDroppedEdits
+      && reference.parent == FieldName(row.table.name)
+    {
+      let name = reference.parentColumn.text
+      guard let old = row.table.value(of: name, in: row.record, row.key),
+        let new = row.table.value(of: name, in: row.newRecord, row.newKey), old != new
+      else { continue }
+      try moveDroppedReferences(reference, from: old, to: new)
+    }
   }
 
   /// Lets references that are not synchronized follow, unless they lead to a row that is there.

@@ -41,6 +41,7 @@ extension PageApplication {
   ) -> [DroppedEdit] {
     guard var local = versions.local else { return [] }
     var added: [DroppedEdit] = []
+    let isKnown = versions.base.hasSameStorage(as: remote)
     for edit in edits {
       var value = edit.value
       if edit.isMissing(in: row.table) {
@@ -52,7 +53,13 @@ extension PageApplication {
           case .union? where !edit.isKnown: true
           case .union?, .adoptRemote?, nil: versions.base != nil
           }
-        guard remote != nil, isMerged else { continue }
+        guard let remote, isMerged else { continue }
+        // The space has not changed the value, and the edit was not made from it: it is of a column that the table had
+        // meanwhile, such as its default.
+        if isKnown, edit.isKnown, !edit.former.hasSameStorage(as: remote[edit.name.text]) {
+          added.append(edit)
+          continue
+        }
       } else {
         let column = columnChanges[row.table.name]?.added.first { $0.name == edit.name }
         guard let column, let present = row.present?[edit.name.text] else { continue }
@@ -120,6 +127,14 @@ extension PageApplication {
       change.version <= state.revision?.version ?? 0
     {
       changes.restoreDropped(&former, &local, from: remote)
+      base = former
+    }
+    if row.row.isMissing, var former = base {
+      // Nobody has edited the new columns of a row that this file has deleted, unless the space has a later version.
+      let isLater = change.version > state.revision?.version ?? 0
+      for column in changes.added {
+        former[field: column.name] = isLater ? nil : change.fields?[field: column.name]
+      }
       base = former
     }
     if !changes.added.isEmpty, case .values(let values) = row.row, var former = base,

@@ -37,6 +37,9 @@ struct PageApplication {
   ) throws -> ReplicaApplyReport {
     try prepare()
     report.renumbered = try renumber(before: last)
+    if state.pullNeed == .columns || state.pullNeed == .repair {
+      state.digest = try tables.computedDigest(schema)
+    }
     let copied = try file.flatMap { try copyRows(of: $0) }
     let pageCount = try tables.stagedPageCount() + (isStaged ? 0 : 1)
     var (number, count) = (0, copied?.received ?? RowCount())
@@ -109,9 +112,8 @@ struct PageApplication {
       WITHOUT ROWID
       """, [])
     switch state.pullNeed {
-    case .none, .changes, .conflict, .horizon: break
+    case .none, .changes, .conflict, .horizon, .columns, .repair: break
     case .first: try assumeEmptyBase()
-    case .columns, .repair: state.digest = try tables.computedDigest(schema)
     case .epoch, .history:
       state.digest = .empty
       try forgetBase()

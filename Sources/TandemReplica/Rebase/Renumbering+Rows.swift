@@ -5,15 +5,21 @@ internal import TandemSync
 // The rows that get new numbers, and all that refers to them.
 extension Renumbering {
   /// Lets the references of this file in a column follow: those of rows that are new, or whose reference is an edit.
-  /// Tables that are not synchronized have nothing from the space.
+  /// Tables that are not synchronized have nothing from the space. A new column may have been renamed, and have values from
+  /// it, but none that refers to a row that the space never had.
   func follow(_ place: Int, _ carrier: Carrier) throws {
     let column = carrier.column.sqlQuoted
     let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
     let isRenumbered = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column)"
     var conditions = ["EXISTS (\(isRenumbered))"]
     let isKey = child?.keyNames.contains(where: carrier.column.isSameSQLName) ?? false
+    let isNew =
+      child.flatMap { newColumns[$0.name] }?.contains {
+        $0.name.text.isSameSQLName(as: carrier.column)
+      } ?? false
+    let isOwn = "EXISTS (\(isRenumbered) AND is_own)"
     if let child, let edited = child.editedRows(carrier.column, isKey: isKey) {
-      conditions += edited
+      conditions.append(isNew ? "(\(isOwn) OR \(edited))" : edited)
     }
     let condition = conditions.joined(separator: " AND ")
     let table = "main.\(carrier.table.sqlQuoted) AS c"
@@ -25,7 +31,15 @@ extension Renumbering {
       return try tables.rows("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1").isEmpty
     }
     guard let child else { return }
+    if isNew {
+      // Former values too. Otherwise the new number would look like an edit of another value.
+      try tables.run(
+        "UPDATE \(child.shadow.name.sqlQuoted) AS c SET \(column) = (\(isRenumbered)) WHERE \(isOwn)",
+        [])
+    }
     try followKept(place, child, carrier.column)
+    // It may have been dropped, and be back.
+    try followDroppedEdits(place, child, carrier.column)
     guard isKey else { return }
     for (old, new) in moved { try moveRest(from: old, to: new, of: child) }
     let names = child.keyNames.sqlList
@@ -49,15 +63,7 @@ extension Renumbering {
   func followDropped(_ place: Int, _ carrier: Carrier) throws {
     guard let child = schema.table(named: carrier.table) else { return }
     try followKeptFields(place, child, carrier.column)
-    if child.mayHaveDroppedEdits {
-      let value = TableShadow.droppedValue
-      let number = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(value)"
-      try tables.run(
-        """
-        UPDATE \(TableShadow.droppedName(child.name).sqlQuoted) AS c SET \(value) = (\(number))
-        WHERE \(TableShadow.droppedColumn) = ? AND typeof(\(value)) = 'integer' AND EXISTS (\(number))
-        """, [.text(carrier.column)])
-    }
+    try followDroppedEdits(place, child, carrier.column)
     for key in try tables.parkedKeys("is_whole = \(ParkedFields.Extent.fields.rawValue)")
     where UTF8Order.areEqual(key.table, child.name) {
       guard var parked = try tables.parked(key), let former = parked.fields[carrier.column].integer,
@@ -70,6 +76,21 @@ extension Renumbering {
       parked.fields[field: FieldName(carrier.column)] = new
       try tables.park(parked, key)
     }
+  }
+
+  private func followDroppedEdits(
+    _ place: Int, _ child: ReplicaTable, _ column: String
+  ) throws {
+    guard child.mayHaveDroppedEdits else { return }
+    // Of a value that may have changed unnoticed, both are the same.
+    let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
+    let number = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(value)"
+    try tables.run(
+      """
+      UPDATE \(TableShadow.droppedName(child.name).sqlQuoted) AS c
+      SET \(former) = iif(\(former) IS \(value), (\(number)), \(former)), \(value) = (\(number))
+      WHERE \(TableShadow.droppedColumn) = ? COLLATE NOCASE AND typeof(\(value)) = 'integer' AND EXISTS (\(number))
+      """, [.text(column)])
   }
 
   /// The former and the new keys of rows whose key follows, of which the file keeps something beside them.
@@ -198,9 +219,9 @@ extension Renumbering {
 }
 
 extension ReplicaTable {
-  /// The conditions that a row `c` of this table refers to another one by a column because of an edit of this file;
+  /// The condition that a row `c` of this table refers to another one by a column because of an edit of this file;
   /// `nil` if the column is not synchronized.
-  fileprivate func editedRows(_ column: String, isKey: Bool) -> [String]? {
+  fileprivate func editedRows(_ column: String, isKey: Bool) -> String? {
     guard isKey || columnNames.contains(where: column.isSameSQLName) else { return nil }
     let (name, existed) = (column.sqlQuoted, "s.\(TableShadow.existed)")
     let keys = keyNames.sqlList(of: "c")
@@ -208,12 +229,10 @@ extension ReplicaTable {
       isKey
       ? "\(existed) = 0 AND typeof(\(existed)) = 'integer'"
       : "(\(existed) <> 1 OR s.\(name) IS NOT c.\(name))"
-    return [
-      "(\(keys)) IN (SELECT \(keyNames.sqlList) FROM \(shadow.name.sqlQuoted))",
+    return """
+      (\(keys)) IN (SELECT \(keyNames.sqlList) FROM \(shadow.name.sqlQuoted))
+        AND EXISTS (SELECT 1 FROM \(shadow.name.sqlQuoted) AS s
+          WHERE \(shadow.sameKey("c", "s")) AND \(isEdited))
       """
-      EXISTS (SELECT 1 FROM \(shadow.name.sqlQuoted) AS s
-        WHERE \(shadow.sameKey("c", "s")) AND \(isEdited))
-      """,
-    ]
   }
 }

@@ -66,6 +66,8 @@ struct Renumbering {
   private var carriers: [[Carrier]] = []
   /// For each of them, the columns that this file has dropped, of which the space knows the references.
   private var droppedCarriers: [[Carrier]] = []
+  /// The columns of each table that the space's records were received without.
+  private(set) var newColumns: [String: [NewColumn]] = [:]
   /// For each of the tables, the rows that are equal to the space's records of their numbers: they are these.
   private var recognized: [Set<Int64>]
   /// For each of the tables, the numbers to which records of the space refer that are equal to rows of this file.
@@ -139,14 +141,18 @@ struct Renumbering {
       }
       return found
     }
-    let known = try tables.spaceTables()
+    newColumns = try tables.columnChanges(schema).mapValues(\.added)
+    let dropped = try tables.spaceReferences(schema).filter {
+      $0.table.schema.column(named: $0.column) == nil
+    }
     droppedCarriers = zip(numbered, carriers).map { table, carriers in
       let parents = [Carrier(table: table.name, column: table.keyNames[0])] + carriers
-      return schema.tables.flatMap { child in
-        (known.table(named: child.name)?.constraints ?? []).flatMap { constraint in
-          child.droppedColumns(of: constraint, referringTo: parents)
+      return dropped.filter { reference in
+        parents.contains {
+          $0.table.isSameSQLName(as: reference.parent.text)
+            && $0.column.isSameSQLName(as: reference.parentColumn.text)
         }
-      }
+      }.map { Carrier(table: $0.table.name, column: $0.column) }
     }
   }
 
@@ -288,7 +294,7 @@ extension Renumbering {
     try tables.run(
       """
       CREATE TEMP TABLE IF NOT EXISTS tandem_renumbered (
-        tab INTEGER, old INTEGER, new INTEGER, PRIMARY KEY (tab, old)) WITHOUT ROWID
+        tab INTEGER, old INTEGER, new INTEGER, is_own INTEGER, PRIMARY KEY (tab, old)) WITHOUT ROWID
       """, [])
     var renumbered: [RenumberedRow] = []
     var last: [FieldName: Int64] = [:]
@@ -307,8 +313,11 @@ extension Renumbering {
         }
         number = next
         try tables.run(
-          "INSERT INTO \(Self.list) VALUES (?, ?, ?)",
-          [.integer(Int64(place)), .integer(former), .integer(number)])
+          "INSERT INTO \(Self.list) VALUES (?, ?, ?, ?)",
+          [
+            .integer(Int64(place)), .integer(former), .integer(number),
+            .integer(moving[place].contains(former) || kept[place].contains(former) ? 1 : 0),
+          ])
         guard moving[place].contains(former) else { continue }
         renumbered.append(RenumberedRow(table: table.name, former: former, present: number))
       }
@@ -347,22 +356,6 @@ extension Renumbering {
       if let number = try tables.rows(query).first?[0].integer { highest = max(highest, number) }
     }
     return max(highest, try tables.connection.sequence(ofTable: table.schema.name) ?? highest)
-  }
-}
-
-extension ReplicaTable {
-  /// The columns that the table no longer has, and that refer to one of the others by a rule of the space.
-  fileprivate func droppedColumns(
-    of constraint: SpaceConstraint, referringTo parents: [Renumbering.Carrier]
-  ) -> [Renumbering.Carrier] {
-    guard case .reference(let names, to: let parent, let columns) = constraint else { return [] }
-    return zip(names, columns).filter { name, column in
-      schema.column(named: name.text) == nil
-        && parents.contains {
-          $0.table.isSameSQLName(as: parent.text)
-            && $0.column.isSameSQLName(as: column.name.text)
-        }
-    }.map { Renumbering.Carrier(table: self.name, column: $0.0.text) }
   }
 }
 

@@ -87,6 +87,20 @@ extension ReplicaTables {
     }
   }
 
+  /// Lets edits of a dropped column refer to another row.
+  func moveDroppedReferences(
+    _ reference: SpaceReference, from old: FieldValue, to new: FieldValue
+  ) throws {
+    // Of a value that may have changed unnoticed, both are the same.
+    let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
+    try run(
+      """
+      UPDATE \(reference.table.droppedEdits)
+      SET \(former) = iif(\(former) IS \(value), ?1, \(former)), \(value) = ?1
+      WHERE \(TableShadow.droppedColumn) = ?2 COLLATE NOCASE AND \(value) = ?3 AND typeof(\(value)) = typeof(?3)
+      """, [new, .text(reference.column), old])
+  }
+
   /// Makes the rows with edits of dropped columns touched, so that the next commit contains them.
   ///
   /// If the table has such a column again, the edit is written into the row. If the space has deleted

@@ -100,7 +100,7 @@ struct ForeignKey: Sendable {
 
 extension ReplicaTable {
   /// The value of a synchronized column; `nil` if the column is not synchronized.
-  fileprivate func value(
+  func value(
     of column: String, in record: Record, _ key: [FieldValue]
   ) -> FieldValue? {
     if let offset = keyNames.firstIndex(where: column.isSameSQLName) { return key[offset] }

@@ -19,6 +19,23 @@ extension ReplicaTables {
     return numbers
   }
 
+  /// The highest numbers that the file knows: those that the space has given, and those of rows that were deleted since.
+  func knownNumbers(_ schema: ReplicaSchema) throws -> [FieldName: Int64] {
+    var numbers = try storedNumbers(schema)
+    for table in schema.numbered {
+      let key = table.keyNames[0].sqlQuoted
+      for former in [table.shadow.name, table.asideName] {
+        // The last one would leave no other.
+        let highest = try rows(
+          "SELECT max(\(key)) FROM \(former.sqlQuoted) WHERE \(key) < \(Int64.max)")
+        if let number = highest.first?[0] {
+          numbers.note(table.syncKey([number]), in: table)
+        }
+      }
+    }
+    return numbers
+  }
+
   /// Replaces the highest numbers.
   func store(_ numbers: [FieldName: Int64]) throws {
     guard try !schema().numbered.isEmpty else { return }

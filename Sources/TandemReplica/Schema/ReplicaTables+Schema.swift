@@ -130,7 +130,7 @@ extension ReplicaTables {
       try connection.renewFormerVersions(table.asideName, of: table.shadow)
     }
     // A program that builds a table anew seldom takes over the highest number.
-    try raiseSequences(schema, above: storedNumbers(schema))
+    try raiseSequences(schema, above: knownNumbers(schema))
     var state = try state()
     guard state.revision != nil else {
       // Before the first synchronization, all rows are additions.

@@ -58,6 +58,23 @@ extension ReplicaTables {
       """, [])
   }
 
+  /// The references by the rules of the space, also those of columns that this file has dropped.
+  func spaceReferences(_ schema: ReplicaSchema) throws -> [SpaceReference] {
+    let known = try spaceTables()
+    return schema.tables.flatMap { table in
+      (known.table(named: table.name)?.constraints ?? []).flatMap { constraint in
+        guard case .reference(let names, to: let parent, let columns) = constraint else {
+          return [SpaceReference]()
+        }
+        return zip(names, columns).map {
+          SpaceReference(
+            table: table, column: $0.text, parent: parent, parentColumn: $1.name,
+            isAlone: names.count == 1)
+        }
+      }
+    }
+  }
+
   /// Those of the tables of the space that are attached; `nil` if they are as the file knows them.
   func news(in tables: [SpaceTable]) throws -> [SpaceTable]? {
     let own = try declarations()
@@ -127,6 +144,15 @@ extension ReplicaSchema {
       } ?? false
     }
   }
+}
+
+/// A reference of one column to another, alone or together with other columns.
+struct SpaceReference {
+  let table: ReplicaTable
+  let column: String
+  let parent: FieldName
+  let parentColumn: FieldName
+  let isAlone: Bool
 }
 
 extension [SpaceTable] {

@@ -29,7 +29,9 @@ extension DatabaseConnection {
     }
     try body()
     for (shadow, number) in zip(shadows, numbers) {
-      guard let number, let table = try schema(ofTable: shadow.table), hasAutoincrement(table)
+      // Whoever has used the last number may lower it.
+      guard let number, number < .max, let table = try schema(ofTable: shadow.table),
+        hasAutoincrement(table)
       else { continue }
       try raiseSequence(ofTable: table.name, to: number)
     }
