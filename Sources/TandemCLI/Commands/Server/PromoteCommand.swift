@@ -57,9 +57,7 @@ enum PromoteCommand: Command {
         reason: "its spaces are no copies of those of another server")
     }
     let chosen = arguments.all(Option.space)
-    for name in chosen where !spaces.contains(name) {
-      throw SpacePlace.missing(name, in: data, among: try spaces.names())
-    }
+    _ = try SpacePlace.names(chosen, from: spaces, in: data)
     if let leader {
       if !arguments[Option.force], !Following.isPromoted(data) {
         try await checkIsStopped(leader, data, arguments)
