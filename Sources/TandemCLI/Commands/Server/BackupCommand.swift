@@ -81,10 +81,9 @@ enum BackupCommand: Command {
   }
 
   private static func check(_ out: String, _ arguments: ParsedArguments) async throws -> Result {
-    for option in [Option.data, Option.tokens, Option.keep] as [any CommandOption]
-    where arguments.has(option) {
-      throw arguments.error("--\(option.name) is for making a backup: leave it out with --check")
-    }
+    try arguments.checkAbsent(
+      [Option.data, Option.tokens, Option.keep],
+      "is for making a backup: leave it out with --check")
     let backup = try SpaceBackup.newest(at: out)
     let spaces = try backup.spaces
     var result = Result(path: backup.path)
