@@ -32,9 +32,9 @@ extension MirrorCommand {
         throw arguments.error("--no-key does not combine with --\(option.name)")
       }
       isUnconditional = arguments[Option.unconditional]
-      isQuiet = arguments[Option.quiet]
+      isQuiet = arguments[Flag.quiet]
       isJSON = arguments[Option.json]
-      try arguments.checkQuietJSON(Option.quiet, Option.json)
+      try arguments.checkQuietJSON(Flag.quiet, Option.json)
       showsAll = arguments[Option.all]
       let request = try ListRequest(arguments, format: arguments[Option.format])
       list = request.list
