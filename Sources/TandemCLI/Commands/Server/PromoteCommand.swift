@@ -147,7 +147,7 @@ enum PromoteCommand: Command {
   private static func removeFiles(
     of name: String, in spaces: SpaceDirectory, _ data: String
   ) throws {
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(spaces.file(of: name) + suffix) }
+    DatabaseFile.remove(spaces.file(of: name))
     try AtomicFile.synchronize(data)
   }
 

@@ -45,9 +45,7 @@ enum RestoreCommand: Command {
     // Locks the directory against servers.
     let spaces = try SpaceDirectory(path: data)
     for name in names {
-      let file = spaces.file(of: name)
-      for path in [file, "\(file)-wal", "\(file)-shm", "\(file)-journal"]
-      where access(path, F_OK) == 0 {
+      for path in DatabaseFile.paths(spaces.file(of: name)) where access(path, F_OK) == 0 {
         throw FileError(
           path: path, action: "restored",
           reason: "it exists; move it and what belongs to it (-wal, -shm) away first")
