@@ -213,14 +213,10 @@ enum BackupCommand: Command {
   }
 
   private static func isInside(_ path: String, _ directory: String) -> Bool {
-    guard let path = realpath(path, nil), let directory = realpath(directory, nil) else {
+    guard let path = resolvedPath(path), let directory = resolvedPath(directory) else {
       return false
     }
-    defer {
-      free(path)
-      free(directory)
-    }
-    return "\(String(cString: path))/".hasPrefix("\(String(cString: directory))/")
+    return "\(path)/".hasPrefix("\(directory)/")
   }
 }
 
