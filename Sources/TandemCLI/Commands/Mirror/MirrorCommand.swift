@@ -57,7 +57,6 @@ enum MirrorCommand: Command {
         \(setDifferenceShape)
         With --content, print events (see above).
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Print nothing but errors.")
     static let every = ValueOption.seconds(
       "every",
       help:
@@ -162,8 +161,7 @@ enum MirrorCommand: Command {
     options: [
       Option.table, Option.fromTable, Option.key, Option.noKey, Option.format, Option.type,
       Option.maxDeletes, Option.allowEmpty, Option.widen, Option.unconditional, Option.dryRun,
-      Option.all, Option.json,
-      Option.quiet,
+      Option.all, Option.json, Flag.quiet,
     ] + ListRequest.options + [
       Option.every, Option.content, Option.preview, Option.into, Option.sha256, Option.length,
       Option.revalidate, Option.concurrency, Option.continueOnError,

@@ -85,9 +85,7 @@ enum LogCommand: Command {
 
   /// The cells of a line, in columns.
   private static func line(_ cells: [String], _ widths: [Int]) -> String {
-    zip(cells, widths.dropLast() + [0]).map { cell, width in
-      cell + String(repeating: " ", count: max(0, width - cell.count))
-    }.joined(separator: "  ")
+    zip(cells, widths.dropLast() + [0]).map { $0.padded(to: $1) }.joined(separator: "  ")
   }
 }
 

@@ -60,9 +60,7 @@ enum MemberCommand: Command {
         "unexpected '\(words.dropFirst().joined(separator: " "))': write add ACCOUNT, remove ACCOUNT or list"
       )
     }
-    guard action == .add || !arguments.has(Option.role) else {
-      throw arguments.error("--role is for add")
-    }
+    if action != .add { try arguments.checkAbsent([Option.role], "is for add") }
     var change: SpaceMemberChange?
     if action != .list {
       guard AccessToken.isAccount(words[2]) else {

@@ -57,9 +57,7 @@ enum PromoteCommand: Command {
         reason: "its spaces are no copies of those of another server")
     }
     let chosen = arguments.all(Option.space)
-    for name in chosen where !spaces.contains(name) {
-      throw SpacePlace.missing(name, in: data, among: try spaces.names())
-    }
+    _ = try SpacePlace.names(chosen, from: spaces, in: data)
     if let leader {
       if !arguments[Option.force], !Following.isPromoted(data) {
         try await checkIsStopped(leader, data, arguments)
@@ -149,7 +147,7 @@ enum PromoteCommand: Command {
   private static func removeFiles(
     of name: String, in spaces: SpaceDirectory, _ data: String
   ) throws {
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(spaces.file(of: name) + suffix) }
+    DatabaseFile.remove(spaces.file(of: name))
     try AtomicFile.synchronize(data)
   }
 
