@@ -29,8 +29,8 @@ import Testing
       return #"{"kty":"RSA","kid":"\#(id)","n":"\#(Self.url(Data(bytes)))","e":"AQAB"}"#
     }
 
-    func token(_ claims: String) async throws -> String {
-      let header = Self.url(Data(#"{"alg":"RS256","kid":"\#(id)"}"#.utf8))
+    func token(_ claims: String, header more: String = "") async throws -> String {
+      let header = Self.url(Data(#"{"alg":"RS256","kid":"\#(id)"\#(more)}"#.utf8))
       let content = "\(header).\(Self.url(Data(claims.utf8)))"
       try folder.write(content, to: "content")
       let signed = try await Tool.shell(
@@ -94,15 +94,56 @@ import Testing
       "\(url)/v1/spaces/notes-ada", secret: provider.token(claims(expiresIn: -61)))
     #expect(expired.status == 401)
     #expect(expired.text.contains("it has expired"))
+    // The server reads neither keys nor their addresses in a token.
+    for more in [
+      #","jwk":\#(try await provider.jwk())"#, #","jku":"http://127.0.0.1:1/""#,
+      #","x5u":"http://127.0.0.1:1/""#, #","x5c":["AA"]"#,
+    ] {
+      let answer = try await answer(
+        "\(url)/v1/spaces/notes-ada", secret: provider.token(claims(expiresIn: 300), header: more))
+      #expect(answer.status == 401 && answer.text.contains("its header has a key"), "\(more)")
+    }
     let foreign = try await provider.token(claims(expiresIn: 300, audience: "other"))
     #expect(try await status("notes-ada", foreign) == 401)
     // After SIGHUP, another key counts.
     let second = try await Provider(folder, id: "second")
     try folder.write(#"{"keys":[\#(try await second.jwk())]}"#, to: "keys.json")
+    // A token of a key that the server has not read yet may become right.
+    let new = try await answer(
+      "\(url)/v1/spaces/notes-ada", secret: second.token(claims(expiresIn: 300)))
+    #expect(new.status == 503 && new.text.contains("its key is not known"), "\(new.text)")
     tool.signal(SIGHUP)
     #expect(await tool.line() == #"{"event":"reloaded"}"#)
     #expect(try await status("notes-ada", token) == 401)
     #expect(try await status("notes-ada", second.token(claims(expiresIn: 300))) == 200)
+    tool.signal(SIGTERM)
+    #expect(await tool.end() == 0)
+  }
+
+  @Test("A provider that does not answer stops the start only of a server without other tokens")
+  func absentProvider() async throws {
+    let folder = try TemporaryFolder()
+    let serve =
+      "\"$tandem\" serve --data spaces --listen 127.0.0.1:0 --jwt-keys http://127.0.0.1:1/ --jwt-issuer i "
+      + "--jwt-audience a"
+    let alone = try await Tool.shell("\(serve); \(serve) --check-config", in: folder)
+    #expect(alone.status == 1 && alone.error.contains("the server stops: http://127.0.0.1:1/"))
+    let checked = try await Tool.shell(
+      "\"$tandem\" token create --tokens t --account ada --space x >secret; \(serve) --tokens t --check-config",
+      in: folder)
+    #expect(checked.status == 0, "\(checked.error)")
+    #expect(checked.error.contains("warning: http://127.0.0.1:1/"), "\(checked.error)")
+    let secret = try folder.text(of: "secret").trimmingCharacters(in: .whitespacesAndNewlines)
+    let tool = try RunningTool([
+      "serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:0", "--tokens",
+      folder.path(of: "t"), "--jwt-keys", "http://127.0.0.1:1/", "--jwt-issuer", "i",
+      "--jwt-audience",
+      "a", "--json",
+    ])
+    let line = try #require(await tool.line())
+    let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
+    #expect(try await answer("\(url)/v1/spaces", secret: secret).status == 200)
+    #expect(try await answer("\(url)/v1/spaces", secret: "a.b.c").status == 503)
     tool.signal(SIGTERM)
     #expect(await tool.end() == 0)
   }
