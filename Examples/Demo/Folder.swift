@@ -11,11 +11,10 @@ struct Folder: Sendable {
   init(_ path: String?) throws {
     isTemporary = path == nil
     if let path {
-      guard mkdir(path, 0o700) == 0 || errno == EEXIST, let whole = realpath(path, nil) else {
+      guard mkdir(path, 0o700) == 0 || errno == EEXIST, let whole = resolvedPath(path) else {
         throw Folder.error(path, "cannot be created: \(String(cString: strerror(errno)))")
       }
-      defer { free(whole) }
-      self.path = String(cString: whole)
+      self.path = whole
     } else {
       let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
       var template = Array("\(parent)/tandem-demo-XXXXXX".utf8CString)

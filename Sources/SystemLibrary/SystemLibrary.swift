@@ -43,6 +43,41 @@ package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   return true
 }
 
+/// Replaces a file, or makes it: writes the bytes to a temporary file, synchronizes that to disk, and renames it. The
+/// file keeps its owner and its permissions. The caller synchronizes the directory.
+///
+/// - Parameters:
+///   - temporary: The path of the temporary file, which must not exist. It is removed after an error.
+///   - mode: The permissions of a new file, less those that the process takes away.
+/// - Returns: False, with the reason in `errno`, if that fails.
+package func replaceFile(
+  _ path: String, by bytes: [UInt8], at temporary: String, mode: mode_t = 0o666
+) -> Bool {
+  let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+  guard descriptor >= 0 else { return false }
+  var status = stat()
+  if stat(path, &status) == 0 {
+    // The owner first, because a change of the owner may take permissions away.
+    giveOwner(of: status, to: descriptor)
+    _ = fchmod(descriptor, status.st_mode & 0o7777)
+  }
+  let isReplaced =
+    writeAll(bytes, to: descriptor) && synchronizeFile(descriptor) && rename(temporary, path) == 0
+  let code = errno
+  close(descriptor)
+  if !isReplaced { unlink(temporary) }
+  errno = code
+  return isReplaced
+}
+
+/// Gives an open file the owner and the group of another one. Only root can give a file away; others keep a group that
+/// is theirs.
+package func giveOwner(of status: stat, to descriptor: Int32) {
+  if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
+    _ = fchown(descriptor, uid_t.max, status.st_gid)
+  }
+}
+
 /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, `F_FULLFSYNC`.
 package func synchronizeFile(_ descriptor: Int32) -> Bool {
   #if canImport(Darwin)
@@ -94,6 +129,13 @@ package func directoryNames(closing descriptor: Int32) -> [String]? {
 }
 
 // MARK: - Facts about files
+
+/// The absolute path of a file without symbolic links; `nil` if there is none.
+package func resolvedPath(_ path: String) -> String? {
+  guard let resolved = realpath(path, nil) else { return nil }
+  defer { free(resolved) }
+  return String(cString: resolved)
+}
 
 extension stat {
   /// The time of the last change of the contents.

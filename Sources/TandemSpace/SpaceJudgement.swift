@@ -1,22 +1,7 @@
 internal import TandemRecords
 internal import TandemSync
 
-/// The claims of the records of a space, as they are before a commit.
-protocol StoredClaims {
-  /// Calls `body` with the key and the version of each live record that makes a claim, until it returns false.
-  ///
-  /// - Parameter body: The key is the ``TandemSync/RecordEncoding`` of its values.
-  func forEachHolder(
-    of claim: SpaceClaim, _ body: (_ key: [UInt8], _ version: Int) -> Bool) throws
-  /// The versions that changed a record last and that created it, deleted ones included; `nil` if the space has none
-  /// with this key.
-  func versions(of key: [UInt8], in table: FieldName) throws -> (changed: Int, created: Int)?
-  /// True if a record of a table changed after a version.
-  func hasChanges(in table: FieldName, after version: Int) throws -> Bool
-}
-
-/// Judges a commit by the rules that span records, on the state after the whole commit. It is pure: the caller looks
-/// up what is stored.
+/// Judges a commit by the rules that span records, on the state after the whole commit. It only reads what is stored.
 ///
 /// The records satisfy all rules before the commit. So a rule can break only for a value that the commit adds or
 /// takes away somewhere, and each of these values is looked at once:
@@ -35,7 +20,7 @@ protocol StoredClaims {
 ///
 /// - Complexity: O(*n*) lookups in the number of claims that the commit adds or takes away. Only a commit with an
 ///   objection reads all records that need a value.
-struct SpaceJudgement<Stored: StoredClaims> {
+struct SpaceJudgement {
   private struct Violation {
     let edit: Int
     let reason: SyncObjection.Reason
@@ -47,7 +32,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
   private let base: Int
   private let claims: SpaceClaims
   private let rules: [Int: SpaceClaims.Rule]
-  private let stored: Stored
+  private let stored: StoredSpaceClaims
   /// The edits that add each claim, and those that take it away.
   private var makers: [SpaceClaim: [Int]] = [:]
   private var takers: [SpaceClaim: [Int]] = [:]
@@ -58,7 +43,7 @@ struct SpaceJudgement<Stored: StoredClaims> {
   /// The judgement of edits whose base is a version.
   init(
     _ edits: [SpaceLedger.Edit], _ changes: [ClaimChange], base: Int, _ claims: SpaceClaims,
-    _ stored: Stored
+    _ stored: StoredSpaceClaims
   ) {
     self.edits = edits
     self.changes = changes

@@ -1,4 +1,4 @@
-package import TandemRecords
+internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
@@ -157,17 +157,6 @@ private struct RowSum: Equatable {
   mutating func add(_ row: [FieldValue]) {
     count += 1
     sum &+= row.hashValue
-  }
-}
-
-extension FieldValue {
-  /// About the number of bytes of the value.
-  package var byteCount: Int {
-    switch self {
-    case .text(let text): text.utf8.count
-    case .blob(let bytes): bytes.count
-    case .null, .integer, .real: 8
-    }
   }
 }
 

@@ -1,10 +1,13 @@
 internal import TandemRecords
 
-/// The claims in the file of a space.
-struct StoredSpaceClaims: StoredClaims {
+/// The claims of the records of a space, as they are before a commit.
+struct StoredSpaceClaims {
   let space: SpaceTables
   let claims: SpaceClaims
 
+  /// Calls `body` with the key and the version of each live record that makes a claim, until it returns false.
+  ///
+  /// - Parameter body: The key is the ``TandemSync/RecordEncoding`` of its values.
   func forEachHolder(
     of claim: SpaceClaim, _ body: (_ key: [UInt8], _ version: Int) -> Bool
   ) throws {
@@ -29,12 +32,15 @@ struct StoredSpaceClaims: StoredClaims {
     }
   }
 
+  /// The versions that changed a record last and that created it, deleted ones included; `nil` if the space has none
+  /// with this key.
   func versions(of key: [UInt8], in table: FieldName) throws -> (changed: Int, created: Int)? {
     try space.connection.row(.recordVersions, [.text(table.text), .blob(key)]).map {
       (try version($0[0]), try version($0[2]))
     }
   }
 
+  /// True if a record of a table changed after a version.
   func hasChanges(in table: FieldName, after version: Int) throws -> Bool {
     try space.connection.row(
       .recordChangedSince, [.integer(Int64(version)), .text(table.text)]) != nil

@@ -11,16 +11,9 @@ extension SyncSpace {
   ///   opened.
   public static func file(_ path: String, creates: Bool = false) async throws -> SyncSpace {
     let first = try await SQLiteSpaceStore.open(path: path, creates: creates)
-    let store = MovableSpaceStore(first, path: absolute(path))
+    let store = MovableSpaceStore(first, path: resolvedPath(path) ?? path)
     return SyncSpace(
       name: store.path, remote: LocalRemote(store), head: { try await store.state().head },
       end: { await store.close() })
-  }
-
-  /// The absolute path of a file that exists.
-  private static func absolute(_ path: String) -> String {
-    guard let resolved = realpath(path, nil) else { return path }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 }

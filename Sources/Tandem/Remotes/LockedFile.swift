@@ -74,47 +74,25 @@ struct LockedFile: Sendable {
     let new = target + Self.newSuffix
     // Left over by a process that ended. It may have another owner.
     unlink(new)
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw failure("written") }
-    var status = stat()
-    if stat(target, &status) == 0 {
-      // The owner first, because a change of the owner may take permissions away. Only root can give a
-      // file away; others keep a group that is theirs.
-      if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
-        _ = fchown(descriptor, uid_t.max, status.st_gid)
-      }
-      _ = fchmod(descriptor, status.st_mode & 0o7777)
-    }
-    let isWritten = writeAll(bytes, to: descriptor) && synchronizeFile(descriptor)
-    // Closed before errno is overwritten.
-    let code = errno
-    close(descriptor)
-    guard isWritten else {
-      unlink(new)
-      throw failure("written", code)
-    }
     let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
-    guard rename(new, target) == 0, synchronizeDirectory(folder) else {
+    guard replaceFile(target, by: bytes, at: new), synchronizeDirectory(folder) else {
       throw failure("written")
     }
   }
 
   /// The path without symbolic links; the path itself if there is no such file.
   private func resolvedPath() throws(RemoteError) -> String {
-    guard let real = realpath(path, nil) else {
-      var status = stat()
-      guard lstat(path, &status) != 0 else {
-        throw RemoteError(
-          .file, path, "it is a link to nothing; remove the link, or create the file")
-      }
-      return path
+    if let real = SystemLibrary.resolvedPath(path) { return real }
+    var status = stat()
+    guard lstat(path, &status) != 0 else {
+      throw RemoteError(
+        .file, path, "it is a link to nothing; remove the link, or create the file")
     }
-    defer { free(real) }
-    return String(cString: real)
+    return path
   }
 
-  private func failure(_ action: String, _ code: CInt = errno) -> RemoteError {
+  private func failure(_ action: String) -> RemoteError {
     RemoteError(
-      .file, path, "it cannot be \(action): \(String(cString: strerror(code)).lowercased())")
+      .file, path, "it cannot be \(action): \(String(cString: strerror(errno)).lowercased())")
   }
 }

@@ -9,6 +9,8 @@ struct CommandSpecification: Sendable {
   var name: String
   var summary: String
   var discussion: String
+  /// The meanings of the exit statuses; `nil` if the discussion has them.
+  var exitStatus: String? = "0 success, 1 failure, 2 wrong usage."
   var operands: [Operand]
   var options: [any CommandOption]
   var examples: [String]
@@ -41,6 +43,7 @@ extension CommandSpecification {
     var lines = [usage, "", summary, "", "examples:"]
     lines += examples.map { "  \($0)" }
     lines += ["", discussion]
+    if let exitStatus { lines += ["", "Exit status: \(exitStatus)"] }
     if !operands.isEmpty { lines.append("") }
     lines += operands.map { Self.row($0.name, $0.help) }
     lines += ["", "options:"]

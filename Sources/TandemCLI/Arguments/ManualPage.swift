@@ -27,17 +27,15 @@ struct ManualPage {
     self.init("tandem-\(command.name)", summary: command.summary)
     section("SYNOPSIS")
     synopsis("tandem \(command.name)", command.operands.map(\.name) + ["[options]"])
-    let blocks = Self.blocks(of: command.discussion)
-    let statuses = blocks.filter { $0.first?.hasPrefix(Self.statusLabel) == true }
     section("DESCRIPTION")
-    for block in blocks where !statuses.contains(block) { add(block) }
+    for block in Self.blocks(of: command.discussion) { add(block) }
     if !command.operands.isEmpty { section("ARGUMENTS") }
     for operand in command.operands { entry(Self.emphasized(operand.name), operand.help) }
     section("OPTIONS")
     for option in command.allOptions { entry(Self.term(of: option), option.help) }
-    if let status = statuses.first {
+    if let status = command.exitStatus {
       section("EXIT STATUS")
-      add(status)
+      for block in Self.blocks(of: status) { add(block) }
     }
     add(examples: command.examples)
     section("SEE ALSO")
@@ -69,8 +67,6 @@ struct ManualPage {
 // MARK: - Parts
 
 extension ManualPage {
-  private static let statusLabel = "Exit status: "
-
   private mutating func line(_ line: String) {
     text += line + "\n"
     isAtStart = false
@@ -137,10 +133,8 @@ extension ManualPage {
         line(Self.escaped(term.help))
         column = term.column
       } else {
-        let isStatus = source.hasPrefix(Self.statusLabel)
-        let words = isStatus ? source.dropFirst(Self.statusLabel.count) : source[...]
         if isFirst || !code.isEmpty { paragraph() }
-        line(Self.escaped(words.drop { $0 == " " }))
+        line(Self.escaped(source.drop { $0 == " " }))
       }
       code = []
       isFirst = false

@@ -166,6 +166,12 @@ struct ParsedArguments {
     throw error("--quiet prints nothing, and --json something: leave one of them out")
   }
 
+  /// Rejects options that would have no effect; `reason` completes "--name …".
+  func checkAbsent(_ options: [any CommandOption], _ reason: String) throws(UsageError) {
+    guard let option = options.first(where: has) else { return }
+    throw error("--\(option.name) \(reason)")
+  }
+
   /// A usage error of this command.
   func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 

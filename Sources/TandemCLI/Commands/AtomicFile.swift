@@ -4,48 +4,21 @@ import Tandem
 enum AtomicFile {
   /// Replaces the contents of a file, durably, and keeps its owner and its permissions. The new contents are written to a
   /// temporary file beside it, synchronized to disk, and renamed. A symbolic link stays a symbolic link.
-  ///
-  /// - Parameter mode: The permissions of a new file, less those that the process takes away.
-  static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o666) throws {
+  static func write(_ bytes: [UInt8], to path: String) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
     if let reason = exists ? refusal(of: status) : isLink(path) ? "it is a link to nothing" : nil {
       throw FileError(path: path, action: "written", reason: reason)
     }
-    let target = exists ? resolved(path) : path
+    let target = resolvedPath(path) ?? path
     // A file that a killed process left does not have this name. The number of a process would: in a
     // container, it is the same at each start.
     let temporary = "\(target).tandem-\(String(UInt64.random(in: .min ... .max), radix: 16))"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
-    do {
-      defer { close(descriptor) }
-      if exists {
-        // The owner first, because a change of the owner may take permissions away. Only root can
-        // give a file away; others keep a group that is theirs.
-        if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
-          _ = fchown(descriptor, uid_t.max, status.st_gid)
-        }
-        _ = fchmod(descriptor, status.st_mode & 0o7777)
-      }
-      try OutputStream.write(bytes, to: descriptor)
-      guard fsync(descriptor) == 0, rename(temporary, target) == 0 else {
-        throw FileError(path: path, action: "written", code: errno)
-      }
-    } catch {
-      unlink(temporary)
-      throw error
+    guard replaceFile(target, by: bytes, at: temporary) else {
+      throw FileError(path: path, action: "written", code: errno)
     }
-    try synchronizeDirectory(of: target)
-  }
-
-  /// Returns once the name of a file is on disk. A file system that cannot synchronize a directory is no error.
-  private static func synchronizeDirectory(of target: String) throws {
-    let descriptor = open(directory(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     // A directory may be writable and not readable.
-    guard descriptor >= 0 else { return }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 || errno == EINVAL else {
+    guard synchronizeDirectory(directory(of: target)) || errno == EACCES else {
       throw FileError(path: target, action: "synchronized to disk", code: errno)
     }
   }
@@ -55,7 +28,7 @@ enum AtomicFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError(path: path, action: "read", code: errno) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 || errno == EINVAL else {
+    guard synchronizeFile(descriptor) || errno == EINVAL else {
       throw FileError(path: path, action: "synchronized to disk", code: errno)
     }
   }
@@ -89,12 +62,6 @@ enum AtomicFile {
 
   private static func isOpen(_ status: stat, as descriptor: Int32) -> Bool {
     FileIdentity(status) == FileIdentity(of: descriptor)
-  }
-
-  private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
   }
 }
 

@@ -24,8 +24,6 @@ enum CompletionsCommand: Command {
       an option takes. 'make install' and the Debian package install these scripts where the shells
       find them. Otherwise, load them in the shell's own start file, as in the examples: ~/.bashrc,
       ~/.zshrc after compinit, or ~/.config/fish/config.fish.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(

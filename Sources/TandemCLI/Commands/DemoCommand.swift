@@ -35,9 +35,8 @@ enum DemoCommand: Command {
       Edit both phones, offline too; kill one; change its file with sqlite3. Ctrl-C ends everything.
 
       Only programs and the page on this machine can use it.
-
-      Exit status: 0 ended by Ctrl-C, 1 failure, 2 wrong usage.
       """,
+    exitStatus: "0 ended by Ctrl-C, 1 failure, 2 wrong usage.",
     operands: [],
     options: [Option.port, Option.data, Option.store, Option.phone],
     examples: ["tandem demo --data demo"])

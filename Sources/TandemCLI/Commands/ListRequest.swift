@@ -215,20 +215,15 @@ extension ListRequest {
       return
     }
     let ofReading: [any CommandOption] = readsFiles ? [] : [Option.items, Option.maxBytes]
-    for option in secrets + [Option.page, Option.sameOrigin] + ofReading where arguments.has(option)
-    {
-      throw arguments.error("--\(option.name) is for a list from a URL")
-    }
+    let reason = "is for a list from a URL"
+    try arguments.checkAbsent(secrets + [Option.page, Option.sameOrigin] + ofReading, reason)
     if fetchesContents { return }
-    let ofRequests: [any CommandOption] = [
-      Option.netrc, Option.netrcFile, Option.cacert, Option.cert, Option.certKey, Option.timeout,
-      Option.retries,
-    ]
-    for option in ofRequests where arguments.has(option) {
-      let contents = arguments.command.options.contains { $0.name == "content" }
-      throw arguments.error(
-        "--\(option.name) is for a list from a URL" + (contents ? ", or for --content" : ""))
-    }
+    let contents = arguments.command.options.contains { $0.name == "content" }
+    try arguments.checkAbsent(
+      [
+        Option.netrc, Option.netrcFile, Option.cacert, Option.cert, Option.certKey, Option.timeout,
+        Option.retries,
+      ], reason + (contents ? ", or for --content" : ""))
   }
 }
 

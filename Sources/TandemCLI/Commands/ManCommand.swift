@@ -12,8 +12,6 @@ enum ManCommand: Command {
       Prints the page of a command, or of tandem itself, in the format of man. The text is that of
       'tandem help'. 'make install' and the Debian package install the pages, so that
       'man tandem-mirror' finds them.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(name: "[COMMAND]", help: "The command (default: tandem itself).", offer: .commands)

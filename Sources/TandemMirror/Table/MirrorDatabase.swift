@@ -75,9 +75,6 @@ final class MirrorDatabase: Sendable {
 
   /// The file, and those that SQLite may put beside it.
   var filePaths: [String] {
-    let resolved = realpath(path, nil)
-    defer { free(resolved) }
-    let file = resolved.map { String(cString: $0) } ?? path
-    return ["", "-wal", "-shm", "-journal"].map { file + $0 }
+    DatabaseFile.paths(resolvedPath(path) ?? path)
   }
 }

@@ -68,13 +68,3 @@ struct SourceTable {
     }
   }
 }
-
-extension FieldValue {
-  fileprivate var byteCount: Int {
-    switch self {
-    case .null, .integer, .real: 8
-    case .text(let text): text.utf8.count
-    case .blob(let blob): blob.count
-    }
-  }
-}

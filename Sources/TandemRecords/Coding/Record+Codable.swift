@@ -105,7 +105,7 @@ private struct RecordDecoder: Decoder {
   }
 }
 
-private struct RecordFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
+private struct RecordFields<Key: CodingKey>: DecodedParts {
   let record: Record
   let coding: RecordCoding
 
@@ -114,7 +114,7 @@ private struct RecordFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { record.layout.offset(of: key.stringValue) != nil }
 
-  private func field(_ key: Key) throws -> FieldDecoder {
+  func part(_ key: Key) throws -> FieldDecoder {
     guard let offset = record.layout.offset(of: key.stringValue) else {
       throw DecodingError.keyNotFound(
         key,
@@ -125,25 +125,13 @@ private struct RecordFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return FieldDecoder(record.values[offset], coding, codingPath: [key])
   }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try field(key).decodeNil() }
+  func decodeNil(forKey key: Key) throws -> Bool { try part(key).decodeNil() }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    try field(key).decode(type)
-  }
-
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy type: Nested.Type, forKey key: Key
-  ) throws -> KeyedDecodingContainer<Nested> {
-    try field(key).container(keyedBy: type)
-  }
-
-  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    try field(key).unkeyedContainer()
+    try part(key).decode(type)
   }
 
   func superDecoder() -> any Decoder { RecordDecoder(record: record, coding: coding) }
-
-  func superDecoder(forKey key: Key) throws -> any Decoder { try field(key) }
 }
 
 // MARK: - Encoding
@@ -182,7 +170,7 @@ private final class RecordEncoder: Encoder {
   func singleValueContainer() -> any SingleValueEncodingContainer { FieldEncoder(coding) }
 }
 
-private struct EncodedFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
+private struct EncodedFields<Key: CodingKey>: EncodedParts {
   let encoder: RecordEncoder
 
   var codingPath: [any CodingKey] { [] }
@@ -197,21 +185,9 @@ private struct EncodedFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
   }
 
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy type: Nested.Type, forKey key: Key
-  ) -> KeyedEncodingContainer<Nested> {
-    part(key).container(keyedBy: type)
-  }
-
-  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    part(key).unkeyedContainer()
-  }
-
   func superEncoder() -> any Encoder { encoder }
 
-  func superEncoder(forKey key: Key) -> any Encoder { part(key) }
-
-  private func part(_ key: Key) -> FieldEncoder {
+  func part(_ key: Key) -> FieldEncoder {
     let part = FieldEncoder(encoder.coding)
     encoder.parts.append((key.stringValue, part))
     return part

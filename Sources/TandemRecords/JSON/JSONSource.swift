@@ -64,7 +64,7 @@ extension JSONSource: SingleValueDecodingContainer {
   func decodeNil() -> Bool { value == .null }
 }
 
-private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
+private struct JSONFields<Key: CodingKey>: DecodedParts {
   let fields: [String: JSONValue]
   let codingPath: [any CodingKey]
   let coding: RecordCoding?
@@ -73,7 +73,7 @@ private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { fields[key.stringValue] != nil }
 
-  private func source(_ key: Key) throws -> JSONSource {
+  func part(_ key: Key) throws -> JSONSource {
     guard let value = fields[key.stringValue] else {
       throw DecodingError.keyNotFound(
         key, .init(codingPath: codingPath, debugDescription: "no field \(key.stringValue)"))
@@ -81,25 +81,13 @@ private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return JSONSource(value: value, codingPath: codingPath + [key], coding: coding)
   }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try source(key).decodeNil() }
+  func decodeNil(forKey key: Key) throws -> Bool { try part(key).decodeNil() }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    try source(key).decode(type)
-  }
-
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy nested: Nested.Type, forKey key: Key
-  ) throws -> KeyedDecodingContainer<Nested> {
-    try source(key).container(keyedBy: nested)
-  }
-
-  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    try source(key).unkeyedContainer()
+    try part(key).decode(type)
   }
 
   func superDecoder() throws -> any Decoder {
     JSONSource(value: fields["super"] ?? .null, codingPath: codingPath, coding: coding)
   }
-
-  func superDecoder(forKey key: Key) throws -> any Decoder { try source(key) }
 }

@@ -79,9 +79,11 @@ private struct UnkeyedSlots: UnkeyedEncodingContainer {
   mutating func superEncoder() -> any Encoder { SlotEncoder(slot: next(), codingPath: codingPath) }
 }
 
-private struct KeyedSlots<Key: CodingKey>: KeyedEncodingContainerProtocol {
+private struct KeyedSlots<Key: CodingKey>: EncodedParts {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
+
+  func part(_ key: Key) -> SlotEncoder { encoder(key.stringValue) }
 
   private func encoder(_ name: String) -> SlotEncoder {
     SlotEncoder(slot: slot.field(name), codingPath: codingPath)
@@ -95,16 +97,5 @@ private struct KeyedSlots<Key: CodingKey>: KeyedEncodingContainerProtocol {
     try slot.field(key.stringValue).encode(value, at: codingPath + [key])
   }
 
-  mutating func nestedContainer<Nested: CodingKey>(
-    keyedBy nested: Nested.Type, forKey key: Key
-  ) -> KeyedEncodingContainer<Nested> {
-    encoder(key.stringValue).container(keyedBy: nested)
-  }
-
-  mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    encoder(key.stringValue).unkeyedContainer()
-  }
-
   mutating func superEncoder() -> any Encoder { encoder("super") }
-  mutating func superEncoder(forKey key: Key) -> any Encoder { encoder(key.stringValue) }
 }

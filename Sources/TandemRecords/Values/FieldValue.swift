@@ -36,6 +36,15 @@ public enum FieldValue: Sendable {
   package var integerValue: Int? {
     if case .integer(let integer) = self { Int(integer) } else { nil }
   }
+
+  /// About the number of bytes of the value.
+  package var byteCount: Int {
+    switch self {
+    case .null, .integer, .real: 8
+    case .text(let text): text.utf8.count
+    case .blob(let bytes): bytes.count
+    }
+  }
 }
 
 extension FieldValue: Equatable {

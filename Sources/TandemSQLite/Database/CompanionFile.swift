@@ -78,10 +78,7 @@ package struct CompanionFile: Sendable {
   private func takePermissions(_ descriptor: Int32) {
     var (main, own) = (stat(), stat())
     guard stat(mainPath, &main) == 0 else { return }
-    // Only root can give a file away; others keep a group that is theirs.
-    if fchown(descriptor, main.st_uid, main.st_gid) != 0 {
-      _ = fchown(descriptor, uid_t.max, main.st_gid)
-    }
+    giveOwner(of: main, to: descriptor)
     guard fstat(descriptor, &own) == 0 else { return }
     let isSameGroup = own.st_gid == main.st_gid
     _ = fchmod(descriptor, main.st_mode & (isSameGroup ? 0o666 : 0o600))

@@ -3,7 +3,7 @@ internal import SystemLibrary
 
 /// The file that the first connection of a database opened. All further connections open the same
 /// file, even after the working directory has changed, and never another file at its place.
-struct DatabaseFile: Sendable {
+package struct DatabaseFile: Sendable {
   /// The path as given, for errors.
   let givenPath: String
   /// The file's absolute path without symbolic links; the path as given if there is no file, or if
@@ -28,6 +28,14 @@ struct DatabaseFile: Sendable {
     self.path = path
     self.identity = identity
   }
+
+  /// A path, and those of the files that SQLite may put beside the file there.
+  package static func paths(_ path: String) -> [String] {
+    ["", "-wal", "-shm", "-journal"].map { path + $0 }
+  }
+
+  /// Removes the file at a path, and those that SQLite may have put beside it.
+  package static func remove(_ path: String) { for path in paths(path) { unlink(path) } }
 
   /// True if a device, a pipe or a socket is at a path: SQLite would write its journal beside it.
   static func isSpecial(_ path: String) -> Bool {

@@ -1,7 +1,7 @@
 internal import TandemRecords
 
 /// The current row by keys. A class, because `Codable` copies its container for each value.
-final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
+final class DecodedRow<Key: CodingKey>: DecodedParts {
   private let statement: Statement
   /// The statement's handle, without an indirection for each value.
   private let handle: OpaquePointer
@@ -36,7 +36,7 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   /// A column as a decoder, for types that read its parts themselves.
-  private func decoder(_ key: Key) throws -> FieldDecoder {
+  func part(_ key: Key) throws -> FieldDecoder {
     FieldDecoder(try statement.value(at: Int(try column(key))), coding, codingPath: [key])
   }
 
@@ -71,19 +71,7 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decode(type, column)
   }
 
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy type: Nested.Type, forKey key: Key
-  ) throws -> KeyedDecodingContainer<Nested> {
-    try decoder(key).container(keyedBy: type)
-  }
-
-  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    try decoder(key).unkeyedContainer()
-  }
-
   func superDecoder() throws -> any Decoder { KeyedRowDecoder(statement, coding) }
-
-  func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
 }
 
 // One line per type that `KeyedDecodingContainerProtocol` names. Their defaults would look up each

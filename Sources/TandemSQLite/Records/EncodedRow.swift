@@ -2,7 +2,7 @@ internal import CSQLite
 internal import TandemRecords
 
 /// The record's columns by keys. A class, because `Codable` copies its container for each value.
-final class EncodedRow<Key: CodingKey>: KeyedEncodingContainerProtocol {
+final class EncodedRow<Key: CodingKey>: EncodedParts {
   private unowned let encoder: KeyedRowEncoder
   private let places: KeyPlaces<Key>
 
@@ -29,19 +29,9 @@ final class EncodedRow<Key: CodingKey>: KeyedEncodingContainerProtocol {
     if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
   }
 
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy type: Nested.Type, forKey key: Key
-  ) -> KeyedEncodingContainer<Nested> {
-    encoder.part(key).container(keyedBy: type)
-  }
-
-  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    encoder.part(key).unkeyedContainer()
-  }
+  func part(_ key: Key) -> FieldEncoder { encoder.part(key) }
 
   func superEncoder() -> any Encoder { encoder }
-
-  func superEncoder(forKey key: Key) -> any Encoder { encoder.part(key) }
 }
 
 // One line per type that `KeyedEncodingContainerProtocol` names.

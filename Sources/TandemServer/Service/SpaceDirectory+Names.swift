@@ -1,4 +1,5 @@
 internal import SystemLibrary
+internal import TandemSQLite
 package import TandemSpace
 internal import TandemSync
 
@@ -36,8 +37,7 @@ extension SpaceDirectory {
     try await withClosed(name) {
       try note(.deleted, of: name)
       try memberFile.replace([], of: name)
-      for suffix in ["", "-wal", "-shm", "-journal"] {
-        let path = file(of: name) + suffix
+      for path in DatabaseFile.paths(file(of: name)) {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete", path) }
       }
       try DurableLink.synchronize(path)

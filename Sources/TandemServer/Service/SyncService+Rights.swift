@@ -136,14 +136,10 @@ extension SyncService {
     if request.route.hasSpace { subject.space = request.space }
     let client = try client(of: head)
     subject.account = client.account
-    if request.route.isForFollowers {
-      guard client.mayFollow else {
-        throw SyncRequestError(
-          .unauthorized,
-          "the access token does not permit to follow this server; use one with the right to follow"
-        )
-      }
-      return client
+    if request.route.isForFollowers, !client.mayFollow {
+      throw SyncRequestError(
+        .unauthorized,
+        "the access token does not permit to follow this server; use one with the right to follow")
     }
     return client
   }

@@ -114,13 +114,11 @@ extension TokenFile {
     let all = Self.uses(besideFileAt: path).merging(times) { max($0, $1) }
       .filter { known.contains($0.key) }
     let text = all.map { "\($0.key) \(TimeText.text(seconds: $0.value))\n" }.sorted().joined()
-    let (place, temporary) = (Self.usesPath(path), "\(Self.usesPath(path)).new")
-    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else {
-      throw ServerError(.tokens, "cannot write \(temporary): \(systemReason())")
-    }
-    defer { close(file) }
-    guard writeAll(Array(text.utf8), to: file), rename(temporary, place) == 0 else {
+    let place = Self.usesPath(path)
+    let temporary = "\(place).new"
+    // Left over by a process that ended.
+    unlink(temporary)
+    guard replaceFile(place, by: Array(text.utf8), at: temporary, mode: 0o600) else {
       throw ServerError(.tokens, "cannot write \(place): \(systemReason())")
     }
   }

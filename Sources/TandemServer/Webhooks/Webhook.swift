@@ -26,16 +26,10 @@ package struct Webhook: Sendable {
   }
 
   /// A request with a delivery.
-  package struct Request: Hashable, Sendable {
+  package struct Request: Sendable {
     package let body: [UInt8]
     /// The fields of the header, beside those that any POST has.
     package let fields: [(name: String, value: String)]
-
-    package static func == (first: Request, second: Request) -> Bool {
-      first.body == second.body && first.fields.elementsEqual(second.fields) { $0 == $1 }
-    }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(body) }
   }
 
   /// The bounds of the length of a secret, in bytes.

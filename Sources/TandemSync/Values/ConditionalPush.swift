@@ -68,13 +68,8 @@ package struct PushToken: Hashable, Sendable, Codable {
   /// Returns a token of 128 random bits.
   @usableFromInline
   package static func random() -> PushToken {
-    var generator = SystemRandomNumberGenerator()
-    return random(using: &generator)
-  }
-
-  /// Returns a token of 128 bits from `generator`.
-  package static func random(using generator: inout some RandomNumberGenerator) -> PushToken {
-    PushToken(String(generator.next(), radix: 16) + "-" + String(generator.next(), radix: 16))
+    let words = (0..<2).map { _ in UInt64.random(in: .min ... .max) }
+    return PushToken(words.map { String($0, radix: 16) }.joined(separator: "-"))
   }
 }
 
@@ -83,11 +78,3 @@ extension ConditionalPush: Equatable where Element: Equatable {}
 extension ConditionalPush: Hashable where Element: Hashable {}
 extension ConditionalPush: Encodable where Element: Encodable {}
 extension ConditionalPush: Decodable where Element: Decodable {}
-
-extension ConditionalPush: CustomStringConvertible {
-  /// The condition and the difference, as in `if 1.7: inserted [a]`.
-  @usableFromInline
-  package var description: String {
-    "if \(revision.map { "\($0)" } ?? "absent"): \(difference)"
-  }
-}

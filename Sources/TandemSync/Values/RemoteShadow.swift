@@ -180,8 +180,3 @@ extension RemoteShadow: CustomStringConvertible {
     return pendingPush == nil ? text : text + ", a pending push"
   }
 }
-
-extension PendingPush: CustomStringConvertible {
-  /// As in `if 1.7: inserted [a]`.
-  public var description: String { "\(push)" }
-}

@@ -32,6 +32,7 @@ enum ChannelCommand: Command {
       know. A value of a wrong type is a failure, and so is a program with another version of the
       format.
       """,
+    exitStatus: nil,
     operands: [
       .init(name: "ACTION", help: "listen or send.", offer: .words(["listen", "send"])),
       .init(
@@ -85,10 +86,7 @@ extension ChannelCommand {
   private static func send(
     to address: SocketAddress, _ arguments: ParsedArguments
   ) async throws -> Int32 {
-    let ofListen: [any CommandOption] = [Option.connect, Option.count, Option.json]
-    for option in ofListen where arguments.has(option) {
-      throw arguments.error("--\(option.name) is for listen")
-    }
+    try arguments.checkAbsent([Option.connect, Option.count, Option.json], "is for listen")
     guard let subject = arguments[Option.subject], let id = arguments[Option.id].map(id) else {
       throw arguments.error("send needs --subject and --id")
     }

@@ -75,9 +75,8 @@ enum DiffCommand: Command {
 
       With --list, the order of two lists is compared too, and moved records are shown (>). With
       --text, OLD and NEW are UTF-8 texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed.
-
-      Exit status: 0 no differences, 1 differences (0 with --exit-zero), 2 errors.
       """,
+    exitStatus: "0 no differences, 1 differences (0 with --exit-zero), 2 errors.",
     operands: [
       .init(
         name: "OLD",

@@ -80,9 +80,8 @@ enum MergeCommand: Command {
         git config merge.tandem.driver \\
           'tandem merge --base %O --local %A --remote %B --path %P --key id -o %A'
         echo '*.json merge=tandem' >> .gitattributes
-
-      Exit status: 0 merged, 1 unresolved conflicts, 2 errors.
       """,
+    exitStatus: "0 merged, 1 unresolved conflicts, 2 errors.",
     operands: [],
     options: [
       Option.base, Option.unknownBase, Option.local, Option.remote, Option.key, Option.by,

@@ -32,9 +32,9 @@ extension MirrorCommand {
         throw arguments.error("--no-key does not combine with --\(option.name)")
       }
       isUnconditional = arguments[Option.unconditional]
-      isQuiet = arguments[Option.quiet]
+      isQuiet = arguments[Flag.quiet]
       isJSON = arguments[Option.json]
-      try arguments.checkQuietJSON(Option.quiet, Option.json)
+      try arguments.checkQuietJSON(Flag.quiet, Option.json)
       showsAll = arguments[Option.all]
       let request = try ListRequest(arguments, format: arguments[Option.format])
       list = request.list
@@ -94,16 +94,13 @@ extension MirrorCommand.Options {
           byteCountField: arguments[Option.length]))
     }
     // Previews are not verified.
-    for option in [Option.sha256, Option.length]
-    where arguments.has(option) && !arguments.has(Option.content) {
-      throw arguments.error("--\(option.name) needs --content")
+    if !arguments.has(Option.content) {
+      try arguments.checkAbsent([Option.sha256, Option.length], "needs --content")
     }
-    let ofFiles: [any CommandOption] = [
-      Option.into, Option.revalidate, Option.concurrency, Option.continueOnError,
-    ]
-    for option in ofFiles where arguments.has(option) && contents.isEmpty {
-      throw arguments.error(
-        "--\(option.name) needs --content or --preview: the field with the address of each file")
+    if contents.isEmpty {
+      try arguments.checkAbsent(
+        [Option.into, Option.revalidate, Option.concurrency, Option.continueOnError],
+        "needs --content or --preview: the field with the address of each file")
     }
     if contents.count == 2, contents[0].field == contents[1].field {
       throw arguments.error("--preview and --content must name different fields")
@@ -125,9 +122,9 @@ extension MirrorCommand.Options {
   ) throws(UsageError) {
     if case .url = source { return }
     let fetchesContents = arguments.has(Option.content) || arguments.has(Option.preview)
-    if arguments.has(Option.unconditional), !fetchesContents {
-      throw arguments.error(
-        "--\(Option.unconditional.name) is for a list from a URL, or for --content")
+    if !fetchesContents {
+      try arguments.checkAbsent(
+        [Option.unconditional], "is for a list from a URL, or for --content")
     }
   }
 }

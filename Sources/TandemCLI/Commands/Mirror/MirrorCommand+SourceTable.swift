@@ -12,17 +12,15 @@ extension MirrorCommand {
       _ source: RecordSource, into table: String, _ arguments: ParsedArguments
     ) throws {
       guard case .file(let path) = source, SQLiteFile.isAt(path) else {
-        if arguments.has(Option.fromTable) {
-          throw arguments.error("--from-table is for a SOURCE that is a SQLite file")
-        }
+        try arguments.checkAbsent(
+          [Option.fromTable], "is for a SOURCE that is a SQLite file")
         return nil
       }
       let ofLists: [any CommandOption] = [
         Option.format, Option.type, ListRequest.Option.items,
       ]
-      for option in ofLists + CSVOption.all where arguments.has(option) {
-        throw arguments.error("--\(option.name) is for a list; \(path) is a SQLite file")
-      }
+      try arguments.checkAbsent(
+        ofLists + CSVOption.all, "is for a list; \(path) is a SQLite file")
       let destination = arguments.operands[1]
       if Self.isList(destination) {
         throw arguments.error(

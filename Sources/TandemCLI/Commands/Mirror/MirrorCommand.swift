@@ -57,7 +57,6 @@ enum MirrorCommand: Command {
         \(setDifferenceShape)
         With --content, print events (see above).
         """)
-    static let quiet = Flag("quiet", letter: "q", help: "Print nothing but errors.")
     static let every = ValueOption.seconds(
       "every",
       help:
@@ -149,9 +148,8 @@ enum MirrorCommand: Command {
       files. With --dry-run, "wouldFetch" (stage, key, url, file) and "wouldRemove" (file) list the
       files of a run, and "end" has dryRun, wouldFetch and wouldRemove in place of transferred,
       removed, failed and bytes.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage. With --every, 0 after Ctrl-C.
       """,
+    exitStatus: "0 success, 1 failure, 2 wrong usage. With --every, 0 after Ctrl-C.",
     operands: [
       .init(
         name: "SOURCE",
@@ -163,8 +161,7 @@ enum MirrorCommand: Command {
     options: [
       Option.table, Option.fromTable, Option.key, Option.noKey, Option.format, Option.type,
       Option.maxDeletes, Option.allowEmpty, Option.widen, Option.unconditional, Option.dryRun,
-      Option.all, Option.json,
-      Option.quiet,
+      Option.all, Option.json, Flag.quiet,
     ] + ListRequest.options + [
       Option.every, Option.content, Option.preview, Option.into, Option.sha256, Option.length,
       Option.revalidate, Option.concurrency, Option.continueOnError,

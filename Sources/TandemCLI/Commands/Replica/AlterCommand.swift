@@ -38,8 +38,6 @@ enum AlterCommand: Command {
       after a change by another program, set it again by --policy. A copy that lacks a column of
       others keeps their values aside, and gets them when the column is added. Tables keep their names
       and primary keys.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(name: "DATABASE", help: "A SQLite file that is attached."),

@@ -121,8 +121,6 @@ enum AttachCommand: Command {
       says record for their table. Give every copy the same policies.
 
       If the space has moved, the same command without --table notes its new address.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
@@ -226,10 +224,9 @@ enum AttachCommand: Command {
     _ name: String, _ arguments: ParsedArguments
   ) throws -> SyncSpace? {
     guard let server = arguments[Option.server] else {
-      let options: [any CommandOption] = [Option.tokenFile, Option.cacert, Option.insecureHTTP]
-      if let option = options.first(where: arguments.has) {
-        throw arguments.error("--\(option.name) is for a space of a server: it needs --server")
-      }
+      try arguments.checkAbsent(
+        [Option.tokenFile, Option.cacert, Option.insecureHTTP],
+        "is for a space of a server: it needs --server")
       guard !name.hasPrefix("https://"), !name.hasPrefix("http://") else {
         throw arguments.error("--space takes a file; for a server write --server URL --space NAME")
       }

@@ -19,8 +19,9 @@ enum ConflictsCommand: KeptEditsCommand {
       conflicts of the row in the same fields are resolved too. "resolve all" resolves every open
       conflict so, in one transaction. "retry" is the same with --take local, "discard" with
       --take remote. Conflicts and rejected changes (tandem rejected) are numbered as one list.
-
-      Exit status: 0 no conflict is open, 1 conflicts are open, 2 errors. After resolve, retry and
+      """,
+    exitStatus: """
+      0 no conflict is open, 1 conflicts are open, 2 errors. After resolve, retry and
       discard: 0 none is left, 1 some are left, 2 nothing has changed.
       """,
     operands: operands,
@@ -55,8 +56,9 @@ enum RejectedCommand: KeptEditsCommand {
       "retry all" and "discard all" are one transaction. Changes that the tables still do not accept,
       and those of the kind row, stay when all are retried; those of the kind record when all are
       discarded. Conflicts (tandem conflicts) and rejected changes are numbered as one list.
-
-      Exit status: 0 if there are none, 1 if there are, 2 errors. After resolve, retry and discard:
+      """,
+    exitStatus: """
+      0 if there are none, 1 if there are, 2 errors. After resolve, retry and discard:
       0 none is left, 1 some are left, 2 nothing has changed.
       """,
     operands: operands,

@@ -23,8 +23,6 @@ enum DetachCommand: Command {
 
       An open conflict has a version that was overruled, which may exist only in this file. Tandem
       detaches such a file only with --discard-conflicts: tandem conflicts shows and resolves them.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [discardRejected, discardConflicts, Flag.quiet],

@@ -47,8 +47,6 @@ enum RekeyCommand: Command {
 
       Rows, columns, indexes, triggers and views stay in both cases. What cannot be kept is refused,
       with a remedy. A table that is synchronized must be detached first.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [

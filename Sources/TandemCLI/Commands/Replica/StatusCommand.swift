@@ -33,9 +33,8 @@ enum StatusCommand: Command {
 
       Rows with NULL in their primary key are not synchronized. The line of the table counts them, and so
       does "nullKeys" of each table in --json.
-
-      Exit status: 0 upToDate or pending, 1 rejected, conflicts or blocked, 2 errors.
       """,
+    exitStatus: "0 upToDate or pending, 1 rejected, conflicts or blocked, 2 errors.",
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [json],
     examples: ["tandem status notes.db", "tandem status notes.db --json"],
@@ -101,29 +100,32 @@ extension ReplicaStatus {
   }
 
   fileprivate func lines(_ state: State, _ reason: String?) -> [String] {
-    let rows: [(String, String)] = [
+    var rows: [(String, String)] = [
       ("state", state.rawValue), ("reason", reason ?? ""), ("space", SyncSpace.plainName(space)),
       ("revision", revision?.shortText ?? "none: never synchronized"), ("replica", replica),
       ("pending", "\(pendingCount)"), ("conflicts", "\(conflictCount)"),
       ("rejected", "\(rejectedCount)"),
     ]
-    return rows.filter { !$0.1.isEmpty }.map { "\($0.0.padded(to: 11))\($0.1)" }
-      + tables.map { table in
-        "\("table".padded(to: 11))\(table.name) by \(table.keyColumns.joined(separator: ", ")): "
-          + "\(table.columns.joined(separator: ", ")); \(table.pendingCount) pending"
-          + (table.policies.isEmpty
-            ? ""
-            : "; policies "
-              + table.sortedPolicies.map { "\($0)=\($1.rawValue)" }.joined(separator: ", "))
-          + table.same.map { "; same by \($0.joined(separator: ", "))" }.joined()
-          + (table.nullKeyCount == 0
-            ? ""
-            : "; \(Quantity.count(table.nullKeyCount, "row")) not synchronized, with a NULL key")
-      } + notices.map { "\("notice".padded(to: 11))\(LibraryNames.replaced(in: $0))" }
+    rows += tables.map { ("table", $0.line) }
+    rows += notices.map { ("notice", LibraryNames.replaced(in: $0)) }
+    return rows.filter { !$0.1.isEmpty }.map { "\($0.padded(to: 11))\($1)" }
   }
 }
 
 extension ReplicaStatus.Table {
+  fileprivate var line: String {
+    "\(name) by \(keyColumns.joined(separator: ", ")): "
+      + "\(columns.joined(separator: ", ")); \(pendingCount) pending"
+      + (policies.isEmpty
+        ? ""
+        : "; policies "
+          + sortedPolicies.map { "\($0)=\($1.rawValue)" }.joined(separator: ", "))
+      + same.map { "; same by \($0.joined(separator: ", "))" }.joined()
+      + (nullKeyCount == 0
+        ? ""
+        : "; \(Quantity.count(nullKeyCount, "row")) not synchronized, with a NULL key")
+  }
+
   fileprivate var sortedPolicies: [(String, FieldPolicy)] {
     policies.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

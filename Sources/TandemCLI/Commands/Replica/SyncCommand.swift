@@ -59,8 +59,9 @@ enum SyncCommand: Command {
 
       For a space of a server, the token is read from the file that tandem attach was given, or
       from the variable TANDEM_TOKEN.
-
-      Exit status: 0 in step, 1 blocked, or with open conflicts or rejected changes, 2 errors. With
+      """,
+    exitStatus: """
+      0 in step, 1 blocked, or with open conflicts or rejected changes, 2 errors. With
       --watch, 0 also after Ctrl-C while the space cannot be reached.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],

@@ -37,9 +37,8 @@ enum BackupCommand: Command {
 
       A backup has all records: keep it as safe as the spaces. tandem restore brings it back.
       Spaces of a PostgreSQL database are backed up by PostgreSQL's own tools.
-
-      Exit status: 0 success, 1 failure or a damaged space, 2 wrong usage.
       """,
+    exitStatus: "0 success, 1 failure or a damaged space, 2 wrong usage.",
     operands: [.init(name: "OUT", help: "The directory of the backups; created if it is missing.")],
     options: [
       Option.data, Option.space, Option.tokens, Option.keep, Option.check, Flag.quiet,
@@ -60,9 +59,7 @@ enum BackupCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     try arguments.checkQuietJSON(Flag.quiet, Option.json)
-    guard let out = arguments.operands.first, arguments.operands.count == 1 else {
-      throw arguments.error("name one directory for the backups")
-    }
+    let out = arguments.operands[0]
     let result =
       arguments[Option.check]
       ? try await check(out, arguments) : try await backUp(to: out, arguments)
@@ -84,15 +81,15 @@ enum BackupCommand: Command {
   }
 
   private static func check(_ out: String, _ arguments: ParsedArguments) async throws -> Result {
-    for option in [Option.data, Option.tokens, Option.keep] as [any CommandOption]
-    where arguments.has(option) {
-      throw arguments.error("--\(option.name) is for making a backup: leave it out with --check")
-    }
+    try arguments.checkAbsent(
+      [Option.data, Option.tokens, Option.keep],
+      "is for making a backup: leave it out with --check")
     let backup = try SpaceBackup.newest(at: out)
     let spaces = try backup.spaces
     var result = Result(path: backup.path)
     let bar = ProgressBar("checking", isQuiet: arguments[Flag.quiet])
-    let names = try chosen(from: spaces, in: backup.path, arguments)
+    let names = try SpacePlace.names(
+      arguments.all(Option.space), from: spaces, in: backup.path)
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
       do {
@@ -124,7 +121,7 @@ enum BackupCommand: Command {
     }
     try SpacePlace.checkHasNoCopies(data)
     let spaces = try SpaceDirectory(reading: data)
-    let names = try chosen(from: spaces, in: data, arguments)
+    let names = try SpacePlace.names(arguments.all(Option.space), from: spaces, in: data)
     guard !names.isEmpty else {
       throw FileError(path: data, action: "backed up", reason: "it has no spaces")
     }
@@ -192,18 +189,6 @@ enum BackupCommand: Command {
     return result
   }
 
-  /// The names of the spaces to work on, in order.
-  private static func chosen(
-    from spaces: SpaceDirectory, in place: String, _ arguments: ParsedArguments
-  ) throws -> [String] {
-    let names = try spaces.names()
-    let chosen = arguments.all(Option.space)
-    for name in chosen where !names.contains(name) {
-      throw SpacePlace.missing(name, in: place, among: names)
-    }
-    return chosen.isEmpty ? names : names.filter { chosen.contains($0) }
-  }
-
   /// Replaces a copy by a hard link to a former one with the same bytes. Returns false if they differ, or if the file system
   /// has no such links.
   private static func link(_ copy: String, to former: String) throws -> Bool {
@@ -228,14 +213,10 @@ enum BackupCommand: Command {
   }
 
   private static func isInside(_ path: String, _ directory: String) -> Bool {
-    guard let path = realpath(path, nil), let directory = realpath(directory, nil) else {
+    guard let path = resolvedPath(path), let directory = resolvedPath(directory) else {
       return false
     }
-    defer {
-      free(path)
-      free(directory)
-    }
-    return "\(String(cString: path))/".hasPrefix("\(String(cString: directory))/")
+    return "\(path)/".hasPrefix("\(directory)/")
   }
 }
 

@@ -23,8 +23,6 @@ enum ForgetCommand: Command {
       A copy that has not synchronized since then fetches all records the next time. It loses no
       edit. So choose an age that is longer than the time for which a copy is usually away. The file
       does not shrink; its free space is used again.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: SpacePlace.Option.all + [Option.olderThan, Option.keep, Flag.quiet],

@@ -39,8 +39,6 @@ enum LogCommand: Command {
       gives it a name. Below a commit are the versions of records that lost a merge on that
       replica, or wait for a decision there. So they can be read without the device that made them.
       A server may be using the space.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: SpacePlace.Option.all + [Option.count, Option.replicaName, Option.json],
@@ -87,9 +85,7 @@ enum LogCommand: Command {
 
   /// The cells of a line, in columns.
   private static func line(_ cells: [String], _ widths: [Int]) -> String {
-    zip(cells, widths.dropLast() + [0]).map { cell, width in
-      cell + String(repeating: " ", count: max(0, width - cell.count))
-    }.joined(separator: "  ")
+    zip(cells, widths.dropLast() + [0]).map { $0.padded(to: $1) }.joined(separator: "  ")
   }
 }
 

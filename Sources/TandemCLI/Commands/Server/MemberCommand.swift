@@ -35,8 +35,6 @@ enum MemberCommand: Command {
 
       Members go with their space into backups and exports, to another name or another store, and to a
       server that follows (tandem serve --follow), where they are not changed before tandem promote.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(name: "SPACE", help: "The name of the space.", offer: .text),
@@ -62,9 +60,7 @@ enum MemberCommand: Command {
         "unexpected '\(words.dropFirst().joined(separator: " "))': write add ACCOUNT, remove ACCOUNT or list"
       )
     }
-    guard action == .add || !arguments.has(Option.role) else {
-      throw arguments.error("--role is for add")
-    }
+    if action != .add { try arguments.checkAbsent([Option.role], "is for add") }
     var change: SpaceMemberChange?
     if action != .list {
       guard AccessToken.isAccount(words[2]) else {

@@ -39,9 +39,8 @@ enum PromoteCommand: Command {
       not served, and no replica makes an empty one of its name: import it from the disk of the leader.
 
       If the command was interrupted, run it again.
-
-      Exit status: 0 success, 1 failure, also of a single space, 2 wrong usage.
       """,
+    exitStatus: "0 success, 1 failure, also of a single space, 2 wrong usage.",
     operands: [],
     options: [Option.data, Option.space, Option.force, Option.cacert, Flag.quiet],
     examples: ["tandem promote --data spaces"])
@@ -58,9 +57,7 @@ enum PromoteCommand: Command {
         reason: "its spaces are no copies of those of another server")
     }
     let chosen = arguments.all(Option.space)
-    for name in chosen where !spaces.contains(name) {
-      throw SpacePlace.missing(name, in: data, among: try spaces.names())
-    }
+    _ = try SpacePlace.names(chosen, from: spaces, in: data)
     if let leader {
       if !arguments[Option.force], !Following.isPromoted(data) {
         try await checkIsStopped(leader, data, arguments)
@@ -150,7 +147,7 @@ enum PromoteCommand: Command {
   private static func removeFiles(
     of name: String, in spaces: SpaceDirectory, _ data: String
   ) throws {
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(spaces.file(of: name) + suffix) }
+    DatabaseFile.remove(spaces.file(of: name))
     try AtomicFile.synchronize(data)
   }
 

@@ -24,8 +24,6 @@ enum RestoreCommand: Command {
       Replicas that have not synchronized since the backup go on as usual. The others notice that
       the space lacks their commits, and stop; tandem sync DB --lost-history union keeps the records
       of both sides.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(name: "BACKUP", help: "A backup, or the directory of backups for the newest one.")
@@ -39,24 +37,15 @@ enum RestoreCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     // Other users may not read spaces and members.
     umask(0o077)
-    guard let place = arguments.operands.first, arguments.operands.count == 1 else {
-      throw arguments.error("name one backup")
-    }
     let data = try arguments.required(Option.data, "the directory of the spaces")
-    let backup = try SpaceBackup.newest(at: place)
+    let backup = try SpaceBackup.newest(at: arguments.operands[0])
     let copies = try backup.spaces
-    let all = try copies.names()
-    let chosen = arguments.all(Option.space)
-    for name in chosen where !all.contains(name) {
-      throw SpacePlace.missing(name, in: backup.path, among: all)
-    }
-    let names = chosen.isEmpty ? all : all.filter { chosen.contains($0) }
+    let names = try SpacePlace.names(
+      arguments.all(Option.space), from: copies, in: backup.path)
     // Locks the directory against servers.
     let spaces = try SpaceDirectory(path: data)
     for name in names {
-      let file = spaces.file(of: name)
-      for path in [file, "\(file)-wal", "\(file)-shm", "\(file)-journal"]
-      where access(path, F_OK) == 0 {
+      for path in DatabaseFile.paths(spaces.file(of: name)) where access(path, F_OK) == 0 {
         throw FileError(
           path: path, action: "restored",
           reason: "it exists; move it and what belongs to it (-wal, -shm) away first")

@@ -29,10 +29,7 @@ extension ServeCommand {
   /// The server to follow; `nil` without `--follow`.
   static func followedServer(_ arguments: ParsedArguments) throws -> FollowedServer? {
     guard let url = arguments[FollowOption.follow] else {
-      let others = FollowOption.all.filter { $0.name != FollowOption.follow.name }
-      if let option = others.first(where: arguments.has) {
-        throw arguments.error("--\(option.name) belongs to --follow")
-      }
+      try arguments.checkAbsent(FollowOption.all, "belongs to --follow")
       return nil
     }
     guard arguments[Option.store] == nil else {

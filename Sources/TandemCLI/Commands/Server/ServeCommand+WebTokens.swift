@@ -41,10 +41,7 @@ extension ServeCommand {
       arguments[WebTokenOption.issuer], arguments[WebTokenOption.audience]
     )
     guard let place = arguments[WebTokenOption.keys] else {
-      let others = WebTokenOption.all.dropFirst()
-      if let option = others.first(where: { arguments.has($0) }) {
-        throw arguments.error("--\(option.name) belongs to --jwt-keys")
-      }
+      try arguments.checkAbsent(WebTokenOption.all, "belongs to --jwt-keys")
       return nil
     }
     guard let issuer, let audience, !issuer.isEmpty, !audience.isEmpty else {

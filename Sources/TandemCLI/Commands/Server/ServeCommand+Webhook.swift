@@ -58,9 +58,7 @@ extension ServeCommand {
     _ arguments: ParsedArguments, secret: [UInt8]?
   ) throws -> WebhookSender? {
     guard let url = arguments[WebhookOption.url] else {
-      if let option = WebhookOption.all.dropFirst().first(where: { arguments.has($0) }) {
-        throw arguments.error("--\(option.name) belongs to --webhook")
-      }
+      try arguments.checkAbsent(WebhookOption.all, "belongs to --webhook")
       return nil
     }
     guard ["http", "https"].contains(url.prefix { $0 != ":" }.lowercased()) else {

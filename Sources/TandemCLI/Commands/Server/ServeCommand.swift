@@ -211,9 +211,8 @@ enum ServeCommand: Command {
 
       One server at a time serves a directory. /metrics has counts for Prometheus, /healthz is for
       load balancers, and /v1/openapi.json describes all requests.
-
-      Exit status: 0 stopped by a signal, or no faults, 1 failure, 2 wrong usage.
       """,
+    exitStatus: "0 stopped by a signal, or no faults, 1 failure, 2 wrong usage.",
     operands: [],
     options: [
       Option.config, Option.checkConfig, Option.data, Option.store, Option.directStore,

@@ -161,7 +161,7 @@ extension SpaceCommand {
     _ path: String, _ body: (_ hidden: String) async throws -> Void
   ) async throws {
     let hidden = SpaceBackup.hiddenPath(beside: path)
-    defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(hidden + suffix) } }
+    defer { DatabaseFile.remove(hidden) }
     try await body(hidden)
     try await SpaceSnapshot.check(hidden)
     guard link(hidden, path) == 0 else {

@@ -45,8 +45,6 @@ enum SpaceCommand: Command {
       export FILE writes the state of a space at one moment into a new file, with its history. import
       FILE makes a space of such a file, or of any file of a space, under a name that no space has. Copies
       that have seen later commits notice that these are missing, as after a restored backup.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(

@@ -23,7 +23,7 @@ struct SpaceKeeping {
           + "needs")
     }
     let hidden = SpaceBackup.hiddenPath(beside: target)
-    defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(hidden + suffix) } }
+    defer { DatabaseFile.remove(hidden) }
     try SpaceSnapshot.make(of: spaces.file(of: name), at: hidden)
     try await SQLiteSpaceStore.write(path: hidden) { try $0.promoteCopy() }
     guard link(hidden, target) == 0 else {

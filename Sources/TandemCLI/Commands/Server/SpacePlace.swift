@@ -97,6 +97,17 @@ struct SpacePlace {
     return spaces
   }
 
+  /// The names of the spaces to work on, in order: those that were chosen, which must be there, or else all.
+  static func names(
+    _ chosen: [String], from spaces: SpaceDirectory, in place: String
+  ) throws -> [String] {
+    let names = try spaces.names()
+    for name in chosen where !names.contains(name) {
+      throw missing(name, in: place, among: names)
+    }
+    return chosen.isEmpty ? names : names.filter(chosen.contains)
+  }
+
   /// A space of a database.
   static func store(
     _ name: String, in database: PostgreSQLDatabase

@@ -64,7 +64,7 @@ enum SpaceSnapshot {
           throw FileError(path: target, action: "written", code: error.code)
         }
       }
-      guard fsync(output) == 0 else {
+      guard synchronizeFile(output) else {
         throw FileError(path: target, action: "written", code: errno)
       }
     } catch {

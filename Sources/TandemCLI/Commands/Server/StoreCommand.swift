@@ -35,8 +35,6 @@ enum StoreCommand: Command {
       upgrade ADDRESS brings the schema of an earlier version to this one, in one transaction. Stop all
       servers of the database first, back it up, and run this as the owner of the schema. Servers
       refuse a schema of another version.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(

@@ -123,8 +123,8 @@ extension StoreCopy {
     }
     // No space has this name. What an interrupted copy has left is removed.
     let temporary = "\(path)/.tandem-copy"
-    Self.remove(temporary)
-    defer { Self.remove(temporary) }
+    DatabaseFile.remove(temporary)
+    defer { DatabaseFile.remove(temporary) }
     let copy = try await store.write { source in
       let copy = try SQLiteSpaceStore.withFile(temporary, creates: true) { target in
         try source.move(to: target, progress: progress)
@@ -139,9 +139,5 @@ extension StoreCopy {
     }
     try AtomicFile.synchronize(path)
     return .copied(copy)
-  }
-
-  private static func remove(_ file: String) {
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
   }
 }

@@ -109,8 +109,6 @@ enum TokenCommand: Command {
 
       A replica belongs to the account that used it first. If the account is a member of a space (tandem
       member), all its tokens that may read or write something have the rights of its role, too.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(

@@ -28,9 +28,8 @@ enum WebhookCommand: Command {
       list prints the dead letters. retry lets the running server, or the next one, send them
       again, once each, within seconds; those that fail again stay. They come after later changes
       of their records. discard forgets them.
-
-      Exit status: 0 success, for list also without letters, 1 failure, 2 wrong usage.
       """,
+    exitStatus: "0 success, for list also without letters, 1 failure, 2 wrong usage.",
     operands: [
       .init(
         name: "ACTION", help: "list, retry or discard.",

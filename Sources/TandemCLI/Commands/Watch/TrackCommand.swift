@@ -16,8 +16,6 @@ enum TrackCommand: Command {
       its unique indexes, also of former ones: untrack T before you change its schema, and track it
       again afterwards. Also track it again after you have added a unique index or a trigger; until
       then, all rows are read again.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [table],
@@ -51,8 +49,6 @@ enum UntrackCommand: Command {
     summary: "Undo track.",
     discussion: """
       Removes the triggers and the table that tandem track added.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [table],

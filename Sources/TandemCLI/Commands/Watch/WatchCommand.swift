@@ -66,9 +66,8 @@ enum WatchCommand: Command {
       A file or table that goes away ends the command with an error. With --wait, the command waits
       until it is there again, as after "mv new.db places.db" or DROP TABLE and CREATE TABLE, and
       then shows how its rows differ from those before.
-
-      Exit status: 0 ended by Ctrl-C or --once, 1 failure, 2 wrong usage.
       """,
+    exitStatus: "0 ended by Ctrl-C or --once, 1 failure, 2 wrong usage.",
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists; it is only read.")],
     options: [
       Option.table, Option.query, Option.key, Option.initial, Option.list, Option.json, Option.wait,
