@@ -117,7 +117,7 @@ final class PostgreSQLConnection {
   }
 
   private static func line(_ text: UnsafePointer<CChar>) -> String {
-    String(cString: text).split(whereSeparator: \.isNewline).joined(separator: " ")
+    String(cString: text).split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
   /// Marks the connection as lost.
