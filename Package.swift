@@ -91,6 +91,7 @@ let package = Package(
       [
         "TandemPostgreSQL", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
         "TandemDigests", "CMicroHTTP", "CZlib", "SystemLibrary",
+        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
       ], resources: [.embedInCode("Inspector/Page"), .embedInCode("Service/openapi.json")]),
     library("TandemPostgreSQL", ["TandemSpace", "TandemSync", "TandemRecords", "SystemLibrary"]),
     // Models in memory

@@ -29,7 +29,8 @@ typedef struct {
   MHD_AccessHandlerCallback handle;
   MHD_RequestCompletedCallback complete;
   MHD_NotifyConnectionCallback notify;
-  // Called with the library's messages: a limit was reached, or connections ended early, which is usual.
+  // Called with the library's messages: a limit was reached, a request was refused, or connections ended early, which is
+  // usual.
   void (*report)(void *context, const char *format, va_list arguments);
 } cmicrohttp_options;
 
@@ -38,6 +39,11 @@ static inline const char *cmicrohttp_limit(const char *format) {
   if (format && strstr(format, "Server reached connection limit"))
     return "connections";
   return format && strstr(format, "Hit process or system resource limit") ? "files" : NULL;
+}
+
+// The status of the answer by which the library refuses a request itself; 0 for other messages.
+static inline unsigned int cmicrohttp_refusal(const char *format, va_list arguments) {
+  return format && strstr(format, "(HTTP response code is %u ") ? va_arg(arguments, unsigned int) : 0;
 }
 
 // Targets stay percent-encoded: otherwise an encoded slash could not be told from a slash.
@@ -81,6 +87,52 @@ static inline struct MHD_Daemon *cmicrohttp_start(const cmicrohttp_options *opti
                           MHD_OPTION_ARRAY, items, MHD_OPTION_END);
 }
 
+// The walk of cmicrohttp_is_whole through the fields of a header.
+typedef struct {
+  // The end of the line before, and the number of bytes that end a line: 2, or 1 if clients send bare line feeds.
+  const char *place;
+  size_t line_end_count;
+  int is_whole;
+} cmicrohttp_walk;
+
+static inline enum MHD_Result cmicrohttp_step(
+    void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+  (void)kind;
+  cmicrohttp_walk *walk = (cmicrohttp_walk *)context;
+  if (name != walk->place || !value) {
+    walk->is_whole = 0;
+    return MHD_NO;
+  }
+  walk->place = value + strlen(value) + walk->line_end_count;
+  return MHD_YES;
+}
+
+// False if the header of a request has a NUL, or a folded line. libmicrohttpd 0.9 takes a NUL for the end of a value, of
+// the target or of the header, and tells nobody. It keeps the lines one after the other, with NULs in the place of their
+// ends: so each part must begin where the one before ends. Later versions refuse a NUL themselves. One case cannot be
+// told: a NUL before a bare line feed, where other lines end with CR LF.
+static inline int cmicrohttp_is_whole(struct MHD_Connection *connection, const char *method,
+                                      size_t target_byte_count, const char *version) {
+  if (strncmp(MHD_get_version(), "0.", 2) != 0)
+    return 1;
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  if (!info)
+    return 0;
+  const char *end = method + info->header_size;
+  const char *target = method + strlen(method) + 1;
+  while (*target == ' ')
+    target++;
+  if (version != target + target_byte_count + 1)
+    return 0;
+  const char *line_end = version + strlen(version);
+  cmicrohttp_walk walk = {line_end, line_end[1] == 0 && end > line_end + 2 ? 2 : 1, 1};
+  walk.place += walk.line_end_count;
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, cmicrohttp_step, &walk);
+  // An empty line is the last one.
+  return walk.is_whole && walk.place + walk.line_end_count == end;
+}
+
 static inline int cmicrohttp_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -98,6 +150,13 @@ static inline void *cmicrohttp_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info ? info->socket_context : NULL;
+}
+
+// The status of the answer that a request got; 0 if it got none.
+static inline unsigned int cmicrohttp_status(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+  return info ? info->http_status : 0;
 }
 
 // Returns freed memory to the system. glibc otherwise keeps what large bodies and answers took.

@@ -117,7 +117,7 @@ final class PostgreSQLConnection {
   }
 
   private static func line(_ text: UnsafePointer<CChar>) -> String {
-    String(cString: text).split { $0.isNewline || $0 == "\t" }.joined(separator: " ")
+    String(cString: text).split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
   /// What to do about a connection that was refused, for reasons of which libpq does not say it.

@@ -12,7 +12,7 @@ struct LibraryNamesTests {
       (
         "with `paging` link, or with `paging` first", "with --page link, or with --page first"
       ),
-      ("(`token`)", "(--token-file of tandem attach, or the variable TANDEM_TOKEN)"),
+      ("(`token`)", "(--token-file of tandem attach or serve, or the variable TANDEM_TOKEN)"),
       ("a `thing` and `itemsField`", "a `thing` and --items"),
       ("``itemsField`` is `", "`--items` is `"), ("no name", "no name"), ("`", "`"), ("", ""),
       ("the end `itemsField", "the end `itemsField"),

@@ -233,7 +233,10 @@ struct WebhookTests: ShellSuite {
   func faults() async throws {
     try folder.write("short", to: "short")
     for (options, message) in [
-      ("--webhook ftp://x/", "--webhook takes a URL"), ("--webhook http://", "http://"),
+      ("--webhook ftp://x/", "--webhook takes a URL"),
+      ("--webhook http://", "--webhook takes a URL with https"),
+      ("--webhook http://192.0.2.9/hook", "--webhook takes a URL with https"),
+      ("--webhook http://127.0.0.1.example/", "--webhook takes a URL with https"),
       ("--webhook-secret-file secret", "--webhook-secret-file belongs to --webhook"),
       ("--webhook http://127.0.0.1:1/ --webhook-secret-file short", "fewer than 16 bytes"),
       ("--webhook http://127.0.0.1:1/ --webhook-secret-file missing", "cannot read missing"),
@@ -247,5 +250,9 @@ struct WebhookTests: ShellSuite {
     try #require(lines.count == 2, "\(both.error)")
     #expect(lines[0].contains("--webhook takes a URL"))
     #expect(lines[1].contains("cannot read missing"))
+    // Without a secret, there is a warning.
+    let warned = try await shell("$tandem serve --check-config --webhook http://127.0.0.1:1/")
+    #expect(warned.error.contains("warning: without --webhook-secret-file"), "\(warned.error)")
+    #expect(warned.output.contains("no faults"))
   }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import TandemHTTP
-import TandemServer
 import TestFolder
 import Testing
+
+@testable import TandemServer
 
 #if os(Linux)
   @Suite(.timeLimit(.minutes(5))) struct HTTPServerRenewalTests {
@@ -30,6 +31,20 @@ import Testing
       #expect(try await isServed(http, trusting: folder.path(of: "first.pem")))
       run.cancel()
       await run.value
+    }
+
+    @Test("There is a warning if a certificate has expired, or is not valid yet")
+    func dates() throws {
+      let folder = try TemporaryFolder()
+      let valid = try folder.identity("valid")
+      #expect(valid.warning == nil)
+      let expired = try folder.identity("expired", days: "-1")
+      #expect(expired.warning?.hasPrefix("the certificate has expired at 20") == true)
+      let chain = HTTPServer.Identity(
+        certificate: folder.bytes(of: "valid.pem") + folder.bytes(of: "expired.pem"), key: [])
+      #expect(chain.warning?.hasPrefix("certificate 2 of the chain has expired") == true)
+      #expect(HTTPServer.Identity(certificate: Array("x".utf8), key: []).warning == nil)
+      #expect(valid.warning(at: 0)?.hasPrefix("the certificate is not valid before 20") == true)
     }
 
     @Test("After a renewal, event streams end, for clients to connect again; requests do not")
@@ -77,9 +92,9 @@ import Testing
 
 extension TemporaryFolder {
   /// Makes a certificate for this machine, in files `NAME.pem` and `NAME.key`.
-  func identity(_ name: String) throws -> HTTPServer.Identity {
+  func identity(_ name: String, days: String = "2") throws -> HTTPServer.Identity {
     let maker = try TestProgram(
-      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=\(name) -addext subjectAltName=IP:127.0.0.1 -keyout \(name).key -out \(name).pem"
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days \(days) -subj /CN=\(name) -addext subjectAltName=IP:127.0.0.1 -keyout \(name).key -out \(name).pem"
         .components(separatedBy: " "), error: .null, folder: path)
     maker.waitUntilEnd()
     return HTTPServer.Identity(

@@ -125,6 +125,52 @@ import Testing
   }
 
   @Test(
+    "A control character in the header or in the target is refused, as is all that a NUL hides",
+    arguments: [
+      "GET /a HTTP/1.1\r\nHost: a\r\nX: b\0\r\n\r\n",
+      "GET /a HTTP/1.1\r\nX: b\0\r\nHost: a\r\n\r\n",
+      "GET /a HTTP/1.1\r\nHost: a\r\nX: b\0c\r\n\r\n",
+      "GET /a HTTP/1.1\r\nX: b\0c: d\r\nHost: a\r\n\r\n",
+      "GET /a HTTP/1.1\r\nHost: a\r\nX:\0b\r\n\r\n",
+      "GET /a HTTP/1.1\r\nHost: a\r\n\0X: b\r\nY: c\r\n\r\n",
+      "GET /a HTTP/1.1\r\nHost: a\r\nX: \0\0\0\r\n\r\n", "GET /a HTTP/1.1\nHost: a\nX: b\0\n\n",
+      "GET /a\0b HTTP/1.1\r\nHost: a\r\n\r\n", "GET /a\0 HTTP/1.1\r\nHost: a\r\n\r\n",
+      "GET /a?b=c&d\0 HTTP/1.1\r\nHost: a\r\n\r\n", "GE\0T /a HTTP/1.1\r\nHost: a\r\n\r\n",
+      "GET /a\u{01}b HTTP/1.1\r\nHost: a\r\n\r\n", "GET /a?b\u{7F} HTTP/1.1\r\nHost: a\r\n\r\n",
+      "GET /a HTTP/1.1\r\nHost: a\r\nX: b\u{1B}\r\n\r\n",
+    ])
+  func controlCharacters(request: String) async throws {
+    try await TestHTTP.with { http in
+      let connection = try http.connect()
+      await connection.send(request)
+      let answer = await connection.text(until: "no end")
+      #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer.prefix(200))")
+    }
+  }
+
+  @Test(
+    "Headers of all permitted forms are accepted, also several on one connection",
+    arguments: [
+      "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "GET /a?b=c&d&e=%00 HTTP/1.1\r\nHost:a\r\nX:\r\n\r\n",
+      "GET /a HTTP/1.1\r\nHost: a\r\nX: \t b c \t\r\nCookie: a=b; c=\"d\"; e\r\nY: \u{E9}\r\n\r\n",
+      "GET /\u{E9}?\u{E9} HTTP/1.1\r\nHost: a\r\n\r\n", "GET /a HTTP/1.1\nHost: a\n\n",
+      "GET /a HTTP/1.1\nHost: a\nX: b\n\n", "\r\nGET  /a HTTP/1.1\r\nHost: a\r\nX: b\r\n\r\n",
+      "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\0\0\0\0",
+    ])
+  func permittedHeaders(request: String) async throws {
+    try await TestHTTP.with { http in
+      let connection = try http.connect()
+      for _ in 0..<2 {
+        await connection.send(request)
+        #expect(await connection.answer()?.status == 200)
+      }
+      let old = try http.connect()
+      await old.send("GET /a HTTP/1.0\n\n")
+      #expect(await old.answer()?.status == 200)
+    }
+  }
+
+  @Test(
     "What is no HTTP gets a short answer in HTML, as Protocol.md says, and the connection is closed",
     arguments: [
       ("GET /a b c\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
@@ -144,6 +190,14 @@ import Testing
       #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(200))")
       #expect(answer.contains("<html>") && answer.utf8.count < 1_000, "\(answer)")
       try await http.expectService()
+      // One notice with what is known, and a count.
+      let events = http.log.all.filter { $0.status == status }
+      #expect(events.count == 1, "\(http.log.all)")
+      #expect(events.first?.level == .notice && events.first?.address == "127.0.0.1")
+      let reason = [413, 414, 431].contains(status) ? "overLimit" : "malformed"
+      #expect(events.first?.reason == reason)
+      let labels = #"{route="server",status="\#(status)"}"#
+      #expect(http.metrics.text.contains("tandem_http_requests_total\(labels) 1\n"))
     }
   }
 

@@ -65,6 +65,26 @@ struct InspectorAdministrationTests {
     #"{"action":"delete","space":"others","confirm":"others"}"#,
   ]
 
+  @Test("The log of a refused request has the account and the space")
+  func refusedRequests() async throws {
+    let test = try await makeService()
+    let forget = #"{"action":"forget","space":"others","keep":"0"}"#
+    for (secret, account, space, status) in [
+      ("adminOfNotes", "nan", "others", 404), ("writer", "ann", nil, 403),
+      ("inspector", "ops", nil, 403),
+    ] as [(String, String, String?, Int)] {
+      let answer = await act(forget, secret, test)
+      #expect(answer.status == status)
+      #expect(answer.event.account == account && answer.event.space == space)
+    }
+    let head = ServedRequestHead(
+      method: "GET", target: "/inspect/state?space=others",
+      fields: [("Host", "127.0.0.1:7420"), ("Authorization", "Bearer adminOfNotes")])
+    let answer = await Inspector(test.service).answer(ServedRequest(head: head))
+    #expect(answer.status == 404)
+    #expect(answer.event.account == "nan" && answer.event.space == "others")
+  }
+
   @Test("Nobody administers the copies of a server that follows, but its access tokens")
   func copies() async throws {
     let test = try await makeService()

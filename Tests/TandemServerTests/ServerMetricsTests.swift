@@ -30,6 +30,8 @@ import Testing
     _ = test.service.answer(to: .bodyTooLong)
     let text = await test.answer("GET", "/metrics", secret: "secret").text
     let samples = try Self.samples(text)
+    #expect(samples["tandem_spaces"] == 1)
+    #expect(try #require(samples["tandem_space_bytes"]) > 10_000)
     func value(_ name: String, _ labels: String) -> Double? { samples["\(name){\(labels)}"] }
     let name = "tandem_http_request_seconds"
     #expect(value("\(name)_count", #"route="space""#) == 4)

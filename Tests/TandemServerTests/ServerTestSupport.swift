@@ -197,6 +197,13 @@ final class EventReader {
     return events.removeFirst()
   }
 
+  /// The bytes until the stream ends.
+  func textUntilEnd() async -> String {
+    var bytes: [UInt8] = []
+    while let next = await stream.nextBytes() { bytes += next }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// Waits until the stream ends.
   func waitForEnd() async { while await stream.nextBytes() != nil {} }
 }

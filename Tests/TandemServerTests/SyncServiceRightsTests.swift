@@ -8,7 +8,7 @@ import Testing
 @Suite struct SyncServiceRightsTests {
   /// The clients, by their secrets.
   enum Client: String, CaseIterable {
-    case none, unknown, reader, writer, other, readerOfAll, writerOfAll, follower
+    case none, unknown, reader, writer, other, readerOfAll, writerOfAll, follower, scraper
   }
 
   /// The requests about a space.
@@ -24,6 +24,7 @@ import Testing
     .of("readerOfAll", "cat", .read, ["*"]),
     .of("writerOfAll", "dan", .write, ["*"]),
     .of("follower", "sam", .follow, ["*"]),
+    .of("scraper", "prometheus", .metrics, []),
   ]
 
   /// The statuses of the requests in a space that exists.
@@ -37,6 +38,7 @@ import Testing
     .readerOfAll: [200, 200, 403, 403, 200, 200, 403, 403],
     .writerOfAll: [200, 200, 200, 200, 200, 200, 403, 403],
     .follower: [404, 404, 404, 404, 404, 404, 200, 200],
+    .scraper: [403, 403, 403, 403, 403, 403, 403, 403],
   ]
 
   /// The statuses of the requests in a space that does not exist.
@@ -49,6 +51,7 @@ import Testing
     .readerOfAll: [404, 404, 404, 404, 404, 404, 403, 403],
     .writerOfAll: [404, 200, 200, 404, 404, 404, 403, 403],
     .follower: [404, 404, 404, 404, 404, 404, 404, 200],
+    .scraper: [403, 403, 403, 403, 403, 403, 403, 403],
   ]
 
   @Test("A request without a valid token is refused before its body is received")
@@ -98,6 +101,25 @@ import Testing
     #expect(list.text == #"{"spaces":[]}"#)
     // Also the file of a space that was not created shows nothing.
     #expect(try test.spaces.names() == ["notes"])
+  }
+
+  @Test("A token for the metrics reads these, and nothing else")
+  func metricsToken() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    let answer = await test.answer("GET", "/metrics", secret: "scraper")
+    #expect(answer.status == 200 && answer.text.contains("\ntandem_spaces 0\n"))
+    #expect(await test.answer("GET", "/v1/spaces", secret: "scraper").status == 403)
+    let inspector = Inspector(test.service)
+    for path in ["/inspect/state", "/inspect/action"] {
+      let head = ServedRequestHead(
+        method: path == "/inspect/state" ? "GET" : "POST", target: path,
+        fields: [("Host", "127.0.0.1:7420"), ("Authorization", "Bearer scraper")])
+      guard case .refused(let refusal) = inspector.admission(of: head) else {
+        Issue.record("\(path) was accepted")
+        continue
+      }
+      #expect(refusal.status == 403)
+    }
   }
 
   @Test("The list has the spaces of a token, with its rights")

@@ -122,27 +122,92 @@ import Testing
     source.forgetLastReading()
     provider.publish(vectors.keys.description)
     var token: AccessToken?
-    var isFirst = true
+    var count = 0
     while token == nil {
       do {
         token = try source.token(ofSecret: vectors.accepted("EdDSA"))
-      } catch let refusal as SyncRequestError {
-        #expect(isFirst && refusal.code == .unavailable)
-        isFirst = false
       } catch let refusal as TokenRefusal {
-        #expect(!isFirst && refusal.reason == "its key is not known")
+        #expect(refusal.reason == "its key is not known" && refusal.isGuess)
+        #expect(refusal.retryAfter != nil)
+        count += 1
         await Task.yield()
       }
     }
-    #expect(!isFirst)
+    #expect(count > 0)
     #expect(provider.count == 2)
-    // Keys that nobody has do not make the server read again and again.
+  }
+
+  @Test("A token of a key that is never published is asked to try again until the next reading")
+  func unknownKey() async throws {
+    let provider = Provider(try keys(without: ["ed-1"]))
+    let source = try await source(provider)
+    // Such tokens do not make the server read again and again.
     for _ in 0..<100 {
-      #expect(throws: TokenRefusal.self) {
-        try source.token(ofSecret: vectors.refused("its own address of keys"))
+      let error = #expect(throws: TokenRefusal.self) {
+        try source.token(ofSecret: vectors.accepted("EdDSA"))
       }
+      let pause = try #require(error?.retryAfter)
+      #expect(error?.isGuess == true && pause > .zero && pause <= .seconds(32))
+    }
+    #expect(provider.count == 1)
+    try await source.reload()
+    for _ in 0..<2 {
+      let error = #expect(throws: TokenRefusal.self) {
+        try source.token(ofSecret: vectors.accepted("EdDSA"))
+      }
+      #expect(error == TokenRefusal(reason: "its key is not known", isGuess: true))
     }
     #expect(provider.count == 2)
+  }
+
+  @Test("Tokens of unknown keys are answered 503 with a time, and count for bans")
+  func unknownKeyBan() async throws {
+    let test = try TestService()
+    var limits = SyncService.Limits()
+    limits.maxFailureCount = 3
+    let service = SyncService(
+      spaces: test.spaces, tokens: try await source(Provider(try keys(without: ["ed-1"]))),
+      limits: limits)
+    let head = ServedRequestHead(
+      method: "GET", target: "/v1/spaces",
+      fields: [("Authorization", "Bearer \(try vectors.accepted("EdDSA"))")], address: "192.0.2.1")
+    for number in 1...4 {
+      guard case .refused(let answer) = service.admission(of: head) else {
+        Issue.record("a token of an unknown key was accepted")
+        return
+      }
+      #expect(answer.status == (number < 4 ? 503 : 429))
+      #expect(answer.field("Retry-After").flatMap { Int($0) } ?? 0 > 0)
+    }
+  }
+
+  @Test("A server with other tokens starts without the keys, and reads them as soon as it can")
+  func startWithoutKeys() async throws {
+    let provider = Provider("")
+    provider.publish(nil)
+    let messages = Mutex<[String]>([])
+    let now = vectors.now
+    let source = try await WebTokenSource(
+      vectors.rules, keysAt: "keys.json", mayStartWithoutKeys: true, now: { now },
+      log: { message in messages.withLock { $0.append(message) } }, reading: { try provider.read() }
+    )
+    #expect(messages.withLock { $0 }.count == 1)
+    let error = #expect(throws: SyncRequestError.self) {
+      try source.token(ofSecret: vectors.accepted("EdDSA"))
+    }
+    #expect(error?.code == .unavailable)
+    let running = Task { await source.run() }
+    defer { running.cancel() }
+    provider.publish(vectors.keys.description)
+    source.forgetLastReading()
+    while (try? source.token(ofSecret: vectors.accepted("EdDSA"))) == nil { await Task.yield() }
+    // What can be read, but has no keys, is a mistake.
+    provider.publish("")
+    await #expect(throws: ServerError.self) {
+      try await WebTokenSource(
+        vectors.rules, keysAt: "keys.json", mayStartWithoutKeys: true, log: { _ in },
+        reading: { try provider.read() })
+    }
   }
 
   @Test("A token ends when it expires, although it was accepted before")

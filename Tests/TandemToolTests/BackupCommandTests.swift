@@ -148,6 +148,44 @@ struct BackupCommandTests: ShellSuite {
         .count { !$0.hasPrefix(".") } >= 6)
   }
 
+  @Test(
+    "A backup that lost a file, or has a changed or another one, is noticed, and is not restored")
+  func incompleteBackup() async throws {
+    try await makeSpaces()
+    try await shell(
+      """
+      "$tandem" token create --tokens tokens --account ada --space notes >secret
+      "$tandem" backup --data spaces --tokens tokens out -q && mv out/* whole
+      (cd whole && sha256sum --check --quiet SHA256SUMS)
+      """)
+    for (change, failed) in [
+      ("rm copy/lists.space copy/tokens", #"["lists","tokens"]"#),
+      ("cp copy/lists.space copy/notes.space", #"["notes"]"#),
+      ("cp copy/lists.space copy/more.space", #"["more"]"#),
+      ("echo >>copy/tokens", #"["tokens"]"#),
+    ] {
+      let check = try await shell(
+        "rm -rf copy && cp -a whole copy && \(change) && \"$tandem\" backup --check copy --json",
+        status: 1)
+      #expect(check.output.contains(#""failed":\#(failed)"#), "\(change): \(check.output)")
+      let restored = try await shell(
+        #""$tandem" restore --data new --tokens new-tokens copy"#, status: 1)
+      #expect(restored.error.contains("copy/"), "\(restored.error)")
+      #expect(try await shell("ls -A new; ls new-tokens 2>/dev/null || true").output == "")
+    }
+    // The rest can be restored by name.
+    try await shell(
+      #"""
+      rm -rf copy && cp -a whole copy && rm copy/lists.space
+      "$tandem" restore --data new --space notes copy -q && ls new/notes.space
+      """#)
+    // A backup of an earlier version has no list.
+    let old = try await shell(
+      #"rm -rf copy && cp -a whole copy && rm copy/SHA256SUMS copy/lists.space && "$tandem" backup --check copy"#
+    )
+    #expect(old.error.contains("has no list of its files"))
+  }
+
   @Test("Access tokens are kept and brought back, for their owner alone")
   func tokens() async throws {
     try await makeSpaces()

@@ -322,6 +322,12 @@ import Testing
     #expect((object["token"] as? String)?.hasPrefix("tandem_") == true)
     #expect(object["account"] as? String == "eve" && object["access"] as? String == "read")
     #expect(json.output.split(separator: "\n").count == 1 && json.error.isEmpty)
+    let scraper = try await Tool.shell(
+      """
+      "$tandem" token create --tokens m --account prometheus --metrics && "$tandem" token list --tokens m
+      """, in: folder)
+    #expect(scraper.error.contains("of prometheus may read /metrics; keep it"), "\(scraper.error)")
+    #expect(scraper.output.hasSuffix(" prometheus metrics -\n"))
     let ofBob = try await Tool.shell(
       "\"$tandem\" token list --account bob --tokens t", in: folder)
     #expect(ofBob.output.split(separator: "\n").count == 2)
@@ -337,6 +343,10 @@ import Testing
     #expect(rest.output == "")
     for arguments in [
       "create --tokens t --account 'a b' --space x", "create --tokens t --account a --space ../x",
+      "create --tokens t --account a --metrics --space x",
+      "create --tokens t --account a --metrics --write",
+      "create --tokens t --account a --metrics --members",
+      "create --tokens t --account a --metrics --create x",
       "create --tokens t --account a", "create --tokens t --account a --space x --space '*'",
       "revoke --tokens t", "drop --tokens t", "list", "list x --tokens t",
       "revoke --account bob --space x --tokens t", "list --write --tokens t",

@@ -29,8 +29,8 @@ import Testing
       return #"{"kty":"RSA","kid":"\#(id)","n":"\#(Self.url(Data(bytes)))","e":"AQAB"}"#
     }
 
-    func token(_ claims: String) async throws -> String {
-      let header = Self.url(Data(#"{"alg":"RS256","kid":"\#(id)"}"#.utf8))
+    func token(_ claims: String, header more: String = "") async throws -> String {
+      let header = Self.url(Data(#"{"alg":"RS256","kid":"\#(id)"\#(more)}"#.utf8))
       let content = "\(header).\(Self.url(Data(claims.utf8)))"
       try folder.write(content, to: "content")
       let signed = try await Tool.shell(
@@ -94,11 +94,24 @@ import Testing
       "\(url)/v1/spaces/notes-ada", secret: provider.token(claims(expiresIn: -61)))
     #expect(expired.status == 401)
     #expect(expired.text.contains("it has expired"))
+    // The server reads neither keys nor their addresses in a token.
+    for more in [
+      #","jwk":\#(try await provider.jwk())"#, #","jku":"http://127.0.0.1:1/""#,
+      #","x5u":"http://127.0.0.1:1/""#, #","x5c":["AA"]"#,
+    ] {
+      let answer = try await answer(
+        "\(url)/v1/spaces/notes-ada", secret: provider.token(claims(expiresIn: 300), header: more))
+      #expect(answer.status == 401 && answer.text.contains("its header has a key"), "\(more)")
+    }
     let foreign = try await provider.token(claims(expiresIn: 300, audience: "other"))
     #expect(try await status("notes-ada", foreign) == 401)
     // After SIGHUP, another key counts.
     let second = try await Provider(folder, id: "second")
     try folder.write(#"{"keys":[\#(try await second.jwk())]}"#, to: "keys.json")
+    // A token of a key that the server has not read yet may become right.
+    let new = try await answer(
+      "\(url)/v1/spaces/notes-ada", secret: second.token(claims(expiresIn: 300)))
+    #expect(new.status == 503 && new.text.contains("its key is not known"), "\(new.text)")
     tool.signal(SIGHUP)
     #expect(await tool.line() == #"{"event":"reloaded"}"#)
     #expect(try await status("notes-ada", token) == 401)

@@ -40,7 +40,7 @@ enum LibraryNames {
 
   /// The names that stand for more than one option, or for a command.
   private static let others = [
-    "token": "--token-file of tandem attach, or the variable TANDEM_TOKEN",
+    "token": "--token-file of tandem attach or serve, or the variable TANDEM_TOKEN",
     "server(_:space:)": "--server, --space",
     "keptEdits(.rejected)": "tandem rejected",
     "keptEdits(.conflicts)": "tandem conflicts",

@@ -20,6 +20,7 @@ public final class AnswerStream: Sendable {
     var pieces: [[UInt8]] = []
     var sentByteCount = 0
     var waitingByteCount = 0
+    /// True if no more bytes are taken. Those that wait are sent.
     var isEnded = false
     /// Called once, when the bytes that the server waits for arrive.
     var resume: (@Sendable () -> Void)?
@@ -60,6 +61,17 @@ public final class AnswerStream: Sendable {
   /// Ends the stream. Bytes that wait are not sent.
   public func end() { state.withLock { finish(&$0) } }
 
+  /// Ends the stream with last bytes. Of those that wait, only a piece that was sent in part is completed.
+  func end(saying bytes: [UInt8]) {
+    state.withLock { state in
+      guard !state.isEnded else { return }
+      let begun = state.sentByteCount > 0 ? Array(state.pieces.prefix(1)) : []
+      finish(&state)
+      state.pieces = begun + [bytes]
+      state.waitingByteCount = state.pieces.reduce(0) { $0 + $1.count } - state.sentByteCount
+    }
+  }
+
   private func finish(_ state: inout State) {
     state.isEnded = true
     state.pieces = []
@@ -77,7 +89,7 @@ public final class AnswerStream: Sendable {
   package func takeBytes() -> [UInt8]? {
     state.withLock { state in
       defer { (state.pieces, state.waitingByteCount) = ([], 0) }
-      return state.isEnded ? nil : state.pieces.flatMap { $0 }
+      return state.isEnded && state.pieces.isEmpty ? nil : state.pieces.flatMap { $0 }
     }
   }
 
@@ -88,7 +100,7 @@ public final class AnswerStream: Sendable {
     resume: @escaping @Sendable () -> Void
   ) -> Reading {
     state.withLock { state in
-      if state.isEnded { return .end }
+      if state.isEnded, state.pieces.isEmpty { return .end }
       guard !state.pieces.isEmpty else {
         wait()
         state.resume = resume

@@ -154,6 +154,9 @@ final class Exchange: Sendable {
     }
   }
 
+  /// True if the program has given its answer to the library.
+  var isAnswered: Bool { state.withLock { $0.event != nil } }
+
   /// The event of the request, which has ended.
   var event: ServerEvent {
     state.withLock { state in

@@ -1,6 +1,7 @@
 internal import CMicroHTTP
 internal import Synchronization
 internal import SystemLibrary
+internal import TandemSync
 
 /// An HTTP/1.1 server on libmicrohttpd, with one thread for all connections.
 ///
@@ -37,6 +38,8 @@ public final class HTTPServer: Sendable {
     var daemon: Daemon?
     /// The time of the last event about each limit of connections.
     var limitTimes: [String: ContinuousClock.Instant] = [:]
+    /// The statuses by which the library has refused requests, which nobody has logged yet.
+    var refusals: [(status: Int, time: ContinuousClock.Instant)] = []
     /// The daemons with a former certificate, which accept no more connections.
     var retired: [Daemon] = []
   }
@@ -138,8 +141,8 @@ public final class HTTPServer: Sendable {
     // The server outlives the daemon: it stops it before it ends.
     options.context = Unmanaged.passUnretained(self).toOpaque()
     options.begin = { HTTPServer.of($0).begin($1, $2) }
-    options.handle = { context, connection, _, method, _, data, count, request in
-      HTTPServer.of(context).handle(connection, method, data, count, request)
+    options.handle = { context, connection, _, method, version, data, count, request in
+      HTTPServer.of(context).handle(connection, method, version, data, count, request)
     }
     options.complete = { context, connection, request, _ in
       HTTPServer.of(context).complete(connection, request)
@@ -147,9 +150,11 @@ public final class HTTPServer: Sendable {
     options.notify = { context, connection, own, event in
       HTTPServer.of(context).notify(connection, own, event)
     }
-    options.report = { context, format, _ in
-      guard let limit = cmicrohttp_limit(format) else { return }
-      HTTPServer.of(context).noteLimit(String(cString: limit))
+    options.report = { context, format, arguments in
+      let server = HTTPServer.of(context)
+      if let limit = cmicrohttp_limit(format) { server.noteLimit(String(cString: limit)) }
+      let status = arguments.map { cmicrohttp_refusal(format, $0) } ?? 0
+      if status > 0 { server.noteRefusal(Int(status)) }
     }
     let pointer: OpaquePointer?
     if let identity {
@@ -335,6 +340,37 @@ extension HTTPServer {
             + "most (`maxAddressConnectionCount`)"))
   }
 
+  /// The time in which a request that the library has refused is taken for that of the next connection that closes.
+  private static let maxRefusalAge = Duration.seconds(1)
+
+  /// The library refuses a request. It does not say which one: it closes its connection next.
+  private func noteRefusal(_ status: Int) {
+    state.withLock { state in
+      state.refusals.removeAll { $0.time + Self.maxRefusalAge < .now }
+      state.refusals.append((status, .now))
+    }
+  }
+
+  /// Counts a request that the library has refused. Returns its event.
+  private func refused(_ status: Int, from address: String?) -> ServerEvent {
+    var event = ServerEvent(.notice, "the request is no valid HTTP, or too long for the server")
+    let code: SyncRequestError.Code = [413, 414, 431].contains(status) ? .overLimit : .malformed
+    event.reason = code.name
+    event.status = status
+    event.address = address
+    metrics.countAnswer("server", status: status, refusal: code.name)
+    return event
+  }
+
+  /// Logs that the library has refused the request of a connection, if it has: no line of a request had arrived.
+  private func logRefusal(on connection: ServerConnection) {
+    let status = state.withLock { state -> Int? in
+      state.refusals.removeAll { $0.time + Self.maxRefusalAge < .now }
+      return state.refusals.isEmpty ? nil : state.refusals.removeFirst().status
+    }
+    if let status { log(refused(status, from: connection.address)) }
+  }
+
   /// The line of a request has arrived. Returns its context.
   private func begin(
     _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
@@ -347,17 +383,21 @@ extension HTTPServer {
 
   /// The header, a part of the body, or the end of a request has arrived, or its answer is there.
   private func handle(
-    _ connection: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ data: UnsafePointer<CChar>?,
+    _ connection: OpaquePointer?, _ method: UnsafePointer<CChar>?,
+    _ version: UnsafePointer<CChar>?, _ data: UnsafePointer<CChar>?,
     _ count: UnsafeMutablePointer<Int>?,
     _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
   ) -> MHD_Result {
-    guard let connection, let method, let count, let context = request?.pointee else {
-      return cmicrohttp_no
-    }
+    guard let connection, let method, let version, let count, let context = request?.pointee
+    else { return cmicrohttp_no }
     let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
     switch exchange.phase {
     case .begun:
-      return receive(headOf: exchange, String(cString: method), connection)
+      // Bytes that are no UTF-8 are replaced in the target, and change its length.
+      let isWhole = cmicrohttp_is_whole(
+        connection, method, exchange.target.utf8.count, version)
+      return receive(
+        headOf: exchange, String(cString: method), connection, isWhole: isWhole != 0)
     case .receiving where count.pointee > 0:
       let bytes = UnsafeRawBufferPointer(start: data, count: count.pointee)
       count.pointee = 0
@@ -369,14 +409,14 @@ extension HTTPServer {
   }
 
   private func receive(
-    headOf exchange: Exchange, _ method: String, _ connection: OpaquePointer
+    headOf exchange: Exchange, _ method: String, _ connection: OpaquePointer, isWhole: Bool
   ) -> MHD_Result {
     let fields = Self.fields(of: connection)
     let head = ServedRequestHead(
       method: method, target: exchange.target, fields: fields, isLocal: isLocal,
       address: proxies.client(behind: exchange.connection?.address, fields))
     exchange.connection?.enter(.receiving)
-    if let trouble = trouble(with: head) {
+    if let trouble = isWhole ? trouble(with: head) : .malformedHead {
       exchange.receive(head, .accepted(client: nil))
       return queue(responder.answer(to: trouble), for: exchange, closes: true)
     }
@@ -483,18 +523,26 @@ extension HTTPServer {
     guard let context = request?.pointee else { return }
     request?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(context).takeRetainedValue()
+    let refusal = exchange.isAnswered ? 0 : connection.map { Int(cmicrohttp_status($0)) } ?? 0
     let (bodyByteCount, answerByteCount) = exchange.end()
     let stream = state.withLock { state in
       state.activeCount -= 1
       state.bodies.remove(bodyByteCount, for: exchange.client)
       state.answers.remove(answerByteCount, for: exchange.client)
       state.releasedByteCount += bodyByteCount + answerByteCount
+      if let place = state.refusals.firstIndex(where: { $0.status == refusal }) {
+        state.refusals.remove(at: place)
+      }
       return state.streams.removeValue(forKey: ObjectIdentifier(exchange))
     }
     // A client that was cut off often reads no more, and sends no other request.
-    exchange.connection?.enter(stream == nil ? .idle : .ending)
+    exchange.connection?.enter(refusal > 0 ? .refused : stream == nil ? .idle : .ending)
     stream?.end()
-    log(exchange.event)
+    var event = exchange.event
+    if refusal > 0 { event.add(refused(refusal, from: event.address)) }
+    metrics.count(.bytesSent, event.byteCount ?? 0)
+    metrics.count(.bytesReceived, bodyByteCount)
+    log(event.redacted)
   }
 
   private func notify(
@@ -514,6 +562,7 @@ extension HTTPServer {
       // Before the library closes the descriptor, so that no other file is shut down in its place.
       connections.withLock { $0[ObjectIdentifier(connection)] = nil }
       metrics.count(.connectionsEnded)
+      if connection.mayBeRefused { logRefusal(on: connection) }
     }
   }
 }

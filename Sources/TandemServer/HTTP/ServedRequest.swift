@@ -38,7 +38,8 @@ extension String {
 }
 
 extension UInt8 {
-  fileprivate var hexadecimalDigit: UInt8? {
+  /// The value of a hexadecimal digit; `nil` for another byte.
+  var hexadecimalDigit: UInt8? {
     switch self {
     case 0x30...0x39: self - 0x30
     case 0x41...0x46, 0x61...0x66: (self | 0x20) - 0x57

@@ -67,7 +67,7 @@ public struct ServedRequestHead: Sendable {
   /// The declared length of the body, in bytes; `nil` if none is declared.
   var contentLength: Int? { field("content-length").flatMap { Int($0) } }
 
-  /// True if a program before this server might see another end of the request, or another host.
+  /// True if a program before this server might see another end of the request, another host, or other values.
   var isAmbiguous: Bool {
     let lengths = fields.filter { $0.name == "content-length" }
     let codings = fields.filter { $0.name == "transfer-encoding" }
@@ -76,6 +76,8 @@ public struct ServedRequestHead: Sendable {
       || fields.contains { Self.isFoldedFraming($0.name) }
       || !fields.allSatisfy { $0.name.utf8.allSatisfy(\.isTokenCharacter) }
       || !fields.allSatisfy { $0.value.utf8.allSatisfy(\.isValueCharacter) }
+      || !path.utf8.allSatisfy(\.isTargetCharacter)
+      || query?.utf8.allSatisfy(\.isTargetCharacter) == false
   }
 
   /// True if a name is that of a framing field and more. libmicrohttpd 0.9.75 appends the continuation of a folded
@@ -113,4 +115,7 @@ extension UInt8 {
 
   /// True for a character of a field's value (RFC 9110, section 5.5).
   fileprivate var isValueCharacter: Bool { self == 0x09 || self >= 0x20 && self != 0x7F }
+
+  /// True for a character that may stand in a target. Some clients send bytes beyond ASCII as they are.
+  fileprivate var isTargetCharacter: Bool { self > 0x20 && self != 0x7F }
 }

@@ -12,6 +12,8 @@ final class ServerConnection: Sendable {
     case waiting
     case sending
     case streaming(AnswerStream)
+    /// The library itself has refused the last request, and closes the connection.
+    case refused
     /// The stream has ended. The client reads its end, or sends another request.
     case ending
   }
@@ -37,12 +39,17 @@ final class ServerConnection: Sendable {
     state.withLock { state in if case .streaming(let stream) = state.phase { stream } else { nil } }
   }
 
+  /// True if the library may have refused a request before its line was complete.
+  var mayBeRefused: Bool {
+    state.withLock { state in if case .idle = state.phase { true } else { false } }
+  }
+
   /// True if the client takes longer than it may.
   func isOverdue(_ now: ContinuousClock.Instant, _ limits: HTTPServerLimits) -> Bool {
     state.withLock { state in
       let (phase, start) = state
       switch phase {
-      case .idle: return start + limits.maxIdleTime < now
+      case .idle, .refused: return start + limits.maxIdleTime < now
       case .receiving: return start + limits.maxBodyTime < now
       case .sending: return start + limits.maxSendTime < now
       case .ending: return start + limits.maxStreamEndTime < now

@@ -56,18 +56,28 @@ extension ServerEvent {
   /// The maximum number of characters of a path and of a method.
   private static let maxPathLength = 200
   private static let maxMethodLength = 20
-  /// The begin of a JSON Web Token: `{"` in Base64.
-  private static let webTokenBegin = "eyJ"
 
   /// Adds the line of a request, as a log may have it.
   mutating func add(method: String, target: String) {
-    self.method = String(method.prefix(Self.maxMethodLength))
-    var path = target.prefix { $0 != "?" }
-    // A client may have put its access token into the address by mistake.
-    for begin in [TokenList.secretPrefix, Self.webTokenBegin] {
-      if let secret = path.firstRange(of: begin) { path = path[..<secret.upperBound] }
-    }
+    self.method = String(TokenRedaction.redacted(method).prefix(Self.maxMethodLength))
+    let path = TokenRedaction.redacted(String(target.prefix { $0 != "?" }))
     let isShortened = path.utf8.count > Self.maxPathLength
-    self.path = isShortened ? path.prefix(Self.maxPathLength) + "…" : String(path)
+    self.path = isShortened ? path.prefix(Self.maxPathLength) + "…" : path
+  }
+
+  /// Makes the event of a request one of its refusal.
+  mutating func add(_ refusal: ServerEvent) {
+    level = refusal.level
+    message = refusal.message
+    reason = refusal.reason
+    status = refusal.status
+  }
+
+  /// The event without access tokens in the space and in the message, which may quote a request.
+  var redacted: ServerEvent {
+    var event = self
+    event.space = space.map(TokenRedaction.redacted)
+    event.message = TokenRedaction.redacted(message)
+    return event
   }
 }

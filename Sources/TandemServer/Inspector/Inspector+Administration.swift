@@ -10,9 +10,11 @@ extension Inspector {
   /// The maximum number of access tokens in an answer.
   static let maxTokenCount = 50
 
-  func answerAction(_ request: ServedRequest) async -> HTTPAnswer {
+  func answerAction(
+    _ request: ServedRequest, _ subject: inout SyncService.Subject
+  ) async -> HTTPAnswer {
     do {
-      let client = try client(of: request.head)
+      let client = try client(of: request.head, &subject)
       guard case .token(let token) = client, token.access == .admin else {
         throw SyncRequestError(
           .unauthorized,
@@ -21,7 +23,8 @@ extension Inspector {
       }
       try RoutedRequest.checkMedia(request.head)
       let action = try InspectorAction(request.body)
-      if action.isForSpace { try service.following?.checkServes() }
+      subject.space = action.space
+      if action.space != nil { try service.following?.checkServes() }
       try service.begin(client)
       defer { service.end(client) }
       let text = try await perform(action, by: token, request.head)
@@ -67,8 +70,10 @@ extension Inspector {
     case .setMember(let space, let account, let role):
       guard let members = service.spaces.members else { throw SyncRequestError.ownersOnly }
       let change = SpaceMemberChange(account: account, role: role)
-      try await with(space, token) { _ in _ = try await members.change(change, in: space) }
-      note(SyncService.text(of: change), space)
+      let isChanged = try await with(space, token) { _ in
+        try await members.members(of: space) != members.change(change, in: space)
+      }
+      if isChanged { note(SyncService.text(of: change), space) }
     case .forget(let space, let count):
       let horizon = try await with(space, token) { store in
         try await store.forget(before: max(0, try await store.state().head.version - count))

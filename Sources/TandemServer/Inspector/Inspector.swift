@@ -26,9 +26,10 @@ package final class Inspector: HTTPResponder {
 
   package func admission(of head: ServedRequestHead) -> HTTPAdmission {
     guard let route = InspectorRoute(head) else { return service.admission(of: head) }
+    var subject = SyncService.Subject()
     do throws(SyncRequestError) {
       try service.checkAddress(of: head)
-      let client = route.isOpen ? .local : try client(of: head)
+      let client = route.isOpen ? .local : try client(of: head, &subject)
       try service.checkRate(of: client)
       guard route.methods.contains(head.method) else {
         throw SyncRequestError(
@@ -38,7 +39,7 @@ package final class Inspector: HTTPResponder {
     } catch {
       var answer = answer(.refusal(error))
       if error.code == .methodNotAllowed { answer.fields.append(("Allow", route.methods[0])) }
-      return .refused(answer)
+      return .refused(subject.noted(in: answer))
     }
   }
 
@@ -46,19 +47,31 @@ package final class Inspector: HTTPResponder {
     switch InspectorRoute(request.head) {
     case nil: await service.answer(request)
     case .file(let file): counted(file.answer)
-    case .state: await answerState(request.head)
-    case .action: await answerAction(request)
+    case .state: await noting { await answerState(request.head, &$0) }
+    case .action: await noting { await answerAction(request, &$0) }
     }
+  }
+
+  /// The answer of `body`, with what it has noted of the request.
+  private func noting(
+    _ body: (inout SyncService.Subject) async -> HTTPAnswer
+  ) async -> HTTPAnswer {
+    var subject = SyncService.Subject()
+    let answer = await body(&subject)
+    return subject.noted(in: answer)
   }
 
   package func answer(to trouble: ServerTrouble) -> HTTPAnswer { service.answer(to: trouble) }
 
   package func run() async { await service.run() }
 
-  private func answerState(_ head: ServedRequestHead) async -> HTTPAnswer {
+  private func answerState(
+    _ head: ServedRequestHead, _ subject: inout SyncService.Subject
+  ) async -> HTTPAnswer {
     do {
-      let client = try client(of: head)
+      let client = try client(of: head, &subject)
       let query = try InspectorQuery(head)
+      subject.space = query.space
       try service.begin(client)
       defer { service.end(client) }
       let report = try await report(query, for: client)
@@ -83,8 +96,11 @@ package final class Inspector: HTTPResponder {
 
 extension Inspector {
   /// The client of a request, if it may inspect at all.
-  func client(of head: ServedRequestHead) throws(SyncRequestError) -> SyncService.Client {
+  func client(
+    of head: ServedRequestHead, _ subject: inout SyncService.Subject
+  ) throws(SyncRequestError) -> SyncService.Client {
     let client = try service.client(of: head)
+    subject.account = client.account
     if case .token(let token) = client, !token.isForInspector {
       throw SyncRequestError(
         .unauthorized,

@@ -18,11 +18,13 @@ enum InspectorAction: Equatable {
   case rename(space: String, to: String)
   case delete(space: String)
 
-  /// True if it changes a space.
-  var isForSpace: Bool {
+  /// The space that it changes; `nil` if it changes none.
+  var space: String? {
     switch self {
-    case .tokens, .createToken, .revokeToken: false
-    case .setMember, .forget, .rename, .delete: true
+    case .tokens, .createToken, .revokeToken: nil
+    case .setMember(let space, _, _), .forget(let space, _), .rename(let space, _),
+      .delete(let space):
+      space
     }
   }
 
@@ -42,7 +44,7 @@ enum InspectorAction: Equatable {
     case "createToken":
       self = .createToken(
         account: try fields.account(),
-        try fields.value("access", "read, write, inspect, admin or follow") {
+        try fields.value("access", "read, write, inspect, admin, follow or metrics") {
           AccessToken.Access(rawValue: $0)
         },
         try fields.scope("spaces"), creates: try fields.scope("create"),

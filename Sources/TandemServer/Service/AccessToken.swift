@@ -53,6 +53,8 @@ package struct AccessToken: Hashable, Sendable {
     case admin
     /// To copy the spaces with all that they have, for another server, and nothing else.
     case follow
+    /// To read the metrics, and nothing else.
+    case metrics
   }
 
   /// The SHA-256 of the secret.

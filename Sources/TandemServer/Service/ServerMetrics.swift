@@ -6,10 +6,18 @@ package final class ServerMetrics: Sendable {
   /// Events that are counted.
   package enum Event: CaseIterable, Sendable {
     case connectionsOpened, connectionsEnded, connectionsClosedByServer, connectionsRefused
+    case bytesSent, bytesReceived
     case streamsOpened, streamsEnded, streamsCut
     case eventsSent
     case spacesOpened, spacesClosed, spacesBusy, spaceErrors
     case authenticationFailures, tokenFileErrors, addressesBanned
+  }
+
+  /// A value that is read when the metrics are.
+  package struct Gauge: Sendable {
+    let name: String
+    let help: String
+    let value: Int
   }
 
   private struct Answer: Hashable {
@@ -59,6 +67,7 @@ package final class ServerMetrics: Sendable {
   private let version: String?
   private let following: Following?
   private let state = Mutex(State())
+  private let gauges = Mutex<[@Sendable () -> [Gauge]]>([])
 
   /// Counts of zero.
   ///
@@ -68,6 +77,11 @@ package final class ServerMetrics: Sendable {
   package init(version: String? = nil, following: Following? = nil) {
     self.version = version
     self.following = following
+  }
+
+  /// Adds gauges, whose values `read` returns. It must not wait.
+  package func add(_ read: @escaping @Sendable () -> [Gauge]) {
+    gauges.withLock { $0.append(read) }
   }
 
   func count(_ event: Event, _ count: Int = 1) {
@@ -145,6 +159,11 @@ package final class ServerMetrics: Sendable {
       "tandem_http_connections_refused_total",
       "Connections closed at once because of their number, and pauses because of that of files.",
       .connectionsRefused)
+    addCounter(
+      "tandem_http_sent_bytes_total", "Bytes of the bodies of answers, as they were sent.",
+      .bytesSent)
+    addCounter(
+      "tandem_http_received_bytes_total", "Bytes of the bodies of requests.", .bytesReceived)
     add(
       "tandem_commits_total", "counter", "Answered commits.",
       state.outcomes.sorted { $0.key < $1.key }.map { ("{outcome=\"\($0.key)\"}", "\($0.value)") })
@@ -183,6 +202,9 @@ package final class ServerMetrics: Sendable {
       ] {
         add("tandem_follower_\(name)", "gauge", help, [("", "\(value)")])
       }
+    }
+    for gauge in gauges.withLock({ $0 }).flatMap({ $0() }) {
+      add(gauge.name, "gauge", gauge.help, [("", "\(gauge.value)")])
     }
     for metric in ProcessMetrics.all {
       add(metric.name, metric.kind, metric.help, [("", metric.value)])

@@ -78,6 +78,26 @@ package actor SpaceDirectory: ServedSpaces {
     self.metrics = metrics
     _ = try names()
     try checkWritable()
+    metrics.add { Self.gauges(of: path) }
+  }
+
+  /// The number of the spaces in a directory, and of the bytes of their files; none if it cannot be read.
+  private static func gauges(of path: String) -> [ServerMetrics.Gauge] {
+    let files = (directoryNames(path) ?? []).filter {
+      $0.hasSuffix(suffix) || $0.hasSuffix("\(suffix)-wal")
+    }
+    let byteCount = files.reduce(0) { count, name in
+      var status = stat()
+      return count + (stat("\(path)/\(name)", &status) == 0 ? Int(status.st_size) : 0)
+    }
+    return [
+      ServerMetrics.Gauge(
+        name: "tandem_spaces", help: "Spaces in the directory.",
+        value: files.count { $0.hasSuffix(suffix) }),
+      ServerMetrics.Gauge(
+        name: "tandem_space_bytes", help: "Bytes of the files of all spaces, with their history.",
+        value: byteCount),
+    ]
   }
 
   /// Creates something and removes it, so that a directory that cannot hold spaces is noticed at the

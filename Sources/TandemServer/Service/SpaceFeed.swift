@@ -36,6 +36,10 @@ package struct SpaceFeed {
   /// The bytes that keep a stream alive: a comment.
   static let heartbeat = Array(":\n\n".utf8)
 
+  /// The last bytes of a stream whose client may not read the space any more: a comment.
+  static let farewell = Array(
+    ": the access token has ended, or does not permit to read the space any more\n\n".utf8)
+
   /// The revision of the last event; `nil` until the space was read.
   private(set) var head: SpaceRevision?
   private let limits: Limits

@@ -113,7 +113,9 @@ final class SpaceFeeds: Sendable {
 
   /// Without the lock: access tokens may be read again.
   private func endForbidden(_ followers: [SpaceFeed.Follower]) {
-    for follower in followers where !follower.isPermitted() { follower.stream.end() }
+    for follower in followers where !follower.isPermitted() {
+      follower.stream.end(saying: SpaceFeed.farewell)
+    }
   }
 
   private func count(_ before: Int, _ after: Int, _ cutCount: Int) {

@@ -39,10 +39,11 @@ extension SyncService {
     let change = SpaceMemberChange(
       account: account, role: role, asker: client.member, keepsOwner: true)
     // There are no members of a space that does not exist.
-    let members = try await spaces.with(space) { _ in
-      try await self.memberships.change(change, in: space)
+    let (former, members) = try await spaces.with(space) { _ in
+      let former = try await self.memberships.members(of: space)
+      return (former, try await self.memberships.change(change, in: space))
     }
-    log(memberEvent(Self.text(of: change), space, client))
+    if members != former { log(memberEvent(Self.text(of: change), space, client)) }
     return members
   }
 

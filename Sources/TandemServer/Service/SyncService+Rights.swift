@@ -141,6 +141,10 @@ extension SyncService {
         .unauthorized,
         "the access token does not permit to follow this server; use one with the right to follow")
     }
+    if case .token(let token) = client, token.access == .metrics, request.route != .metrics {
+      throw SyncRequestError(
+        .unauthorized, "the access token permits only to read the metrics; use another one")
+    }
     return client
   }
 
@@ -156,6 +160,11 @@ extension SyncService {
       }
     } catch let refusal as TokenRefusal {
       countFailure(of: head, isGuess: refusal.isGuess)
+      if let pause = refusal.retryAfter {
+        throw SyncRequestError(
+          .unavailable, "the access token is not accepted yet: \(refusal.reason)",
+          retryAfter: pause)
+      }
       throw SyncRequestError(
         .unauthenticated, "the access token is not accepted: \(refusal.reason)")
     } catch let refusal as SyncRequestError {

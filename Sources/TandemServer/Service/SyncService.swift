@@ -147,7 +147,7 @@ public final class SyncService: HTTPResponder {
     self.limits = limits
     self.metrics = metrics
     self.following = following
-    self.log = log
+    self.log = { log($0.redacted) }
     self.clock = clock
     self.onCommit = onCommit
     rates = Mutex(ClientRates(limits))
@@ -204,8 +204,8 @@ extension SyncService {
       case .malformedHead:
         SyncRequestError(
           .malformed,
-          "the header is not valid: send one Host, and one Content-Length or Transfer-Encoding: "
-            + "chunked")
+          "the header is not valid: send one Host, one Content-Length or Transfer-Encoding: chunked, and no control "
+            + "characters")
       case .unexpectedBody:
         SyncRequestError(
           .overLimit, "a request with this method has no body: send this one without")

@@ -31,6 +31,8 @@ package struct TokenRefusal: Error, Hashable, Sendable {
   let reason: String
   /// True if the token was never right, so that whoever sends it may be guessing.
   let isGuess: Bool
+  /// The time after which the token may be accepted; `nil` if it will never be.
+  var retryAfter: Duration?
 }
 
 /// Access tokens that are kept as a list, in a file or in a database.

@@ -32,6 +32,9 @@ struct WebKeys: Sendable {
 
   let keys: [Key]
 
+  /// No keys.
+  init() { keys = [] }
+
   /// The keys of a text that are for an algorithm. Keys for other uses are left out.
   ///
   /// - Throws: ``ServerError`` with code `keys` if no key is left, or a key that would be left cannot be used.

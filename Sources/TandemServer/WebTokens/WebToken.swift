@@ -61,6 +61,10 @@ struct WebToken {
     guard header["crit"] == nil, header["zip"] == nil else {
       throw WebTokenError("its header has members that are not supported: crit, zip")
     }
+    // Only keys that the server has read itself count.
+    guard ["jwk", "jku", "x5u", "x5c"].allSatisfy({ header[$0] == nil }) else {
+      throw WebTokenError("its header has a key or its address: jwk, jku, x5u, x5c")
+    }
     if let id = header["kid"], id.text == nil {
       throw WebTokenError("its header names its key by something that is no text")
     }

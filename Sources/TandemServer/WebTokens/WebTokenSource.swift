@@ -12,9 +12,14 @@ package final class WebTokenSource: TokenSource {
     var keys: WebKeys
     /// The time until the next reading.
     var age: Duration
-    var readAt: ContinuousClock.Instant
+    /// `nil` until the keys could be read.
+    var readAt: ContinuousClock.Instant?
     var triedAt: ContinuousClock.Instant
     var accepted: [SHA256Digest: Entry] = [:]
+    /// The tokens of keys that are not known: those that wait for the next reading, and those that a reading since their
+    /// first request has not helped.
+    var waiting: Set<SHA256Digest> = []
+    var unknown: Set<SHA256Digest> = []
   }
 
   /// A token that was accepted, and the key that signed it.
@@ -38,8 +43,13 @@ package final class WebTokenSource: TokenSource {
   static let minPause = Duration.seconds(30)
   /// The age of keys beyond which no token is accepted, because they could not be read again.
   static let maxAge = Duration.seconds(2 * 86_400)
+  /// The time after which a client comes back while the keys are read.
+  static let readingTime = Duration.seconds(2)
   /// The maximum number of tokens whose signature need not be checked again.
   static let maxAcceptedCount = 50_000
+  /// The maximum number of tokens of unknown keys that are remembered. Beyond it, all are forgotten, and their clients are
+  /// asked to try again once more.
+  static let maxUnknownCount = 10_000
 
   /// The file or the address of the keys, for messages.
   private let place: String
@@ -55,12 +65,13 @@ package final class WebTokenSource: TokenSource {
   ///
   /// - Parameters:
   ///   - place: The file or the address of the keys, for messages.
+  ///   - mayStartWithoutKeys: True to refuse all tokens for the time being if the keys cannot be read.
   ///   - now: The seconds since 1970.
   ///   - log: Called with messages for the operator.
   ///   - read: Reads the keys, a JSON Web Key Set.
   /// - Throws: ``ServerError`` with code `keys`, or the error of `read`.
   package init(
-    _ rules: WebTokenRules, keysAt place: String,
+    _ rules: WebTokenRules, keysAt place: String, mayStartWithoutKeys: Bool = false,
     now: @escaping @Sendable () -> Double = WallClock.seconds,
     log: @escaping @Sendable (String) -> Void,
     reading read: @escaping @Sendable () async throws -> KeyText
@@ -71,9 +82,21 @@ package final class WebTokenSource: TokenSource {
     self.log = log
     self.read = read
     (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let text = try await read()
-    let keys = try Self.keys(text, place, rules)
-    state = Mutex(State(keys: keys, age: Self.age(text.maxAge), readAt: .now, triedAt: .now))
+    let text: KeyText?
+    do {
+      text = try await read()
+    } catch  where mayStartWithoutKeys {
+      // Otherwise its absence would be noticed only later.
+      _ = try SignatureLibrary.load()
+      log("\(error). \(Self.refusal)")
+      text = nil
+    }
+    if let text {
+      let keys = try Self.keys(text, place, rules)
+      state = Mutex(State(keys: keys, age: Self.age(text.maxAge), readAt: .now, triedAt: .now))
+    } else {
+      state = Mutex(State(keys: WebKeys(), age: Self.ages.lowerBound, triedAt: .now))
+    }
   }
 
   private static func keys(
@@ -85,6 +108,9 @@ package final class WebTokenSource: TokenSource {
       throw ServerError(error.code, "\(place): \(error.message)")
     }
   }
+
+  private static let refusal =
+    "Tokens of the identity provider are refused until its keys can be read"
 
   private static func age(_ maxAge: Duration?) -> Duration {
     maxAge.map { min(max($0, ages.lowerBound), ages.upperBound) } ?? usualAge
@@ -104,8 +130,11 @@ package final class WebTokenSource: TokenSource {
         do {
           try await reload()
         } catch {
-          log("\(error). The former keys of tokens stay in use")
-          state.withLock { $0.age = Self.ages.lowerBound }
+          let hasKeys = state.withLock { state in
+            state.age = Self.ages.lowerBound
+            return state.readAt != nil
+          }
+          log("\(error). \(hasKeys ? "The former keys of tokens stay in use" : Self.refusal)")
         }
       }
     }
@@ -115,22 +144,30 @@ package final class WebTokenSource: TokenSource {
   ///
   /// - Throws: ``ServerError`` with code `keys`, or the error of the function that reads.
   package func reload() async throws {
-    state.withLock { $0.triedAt = .now }
+    let waiting = state.withLock { state in
+      state.triedAt = .now
+      return state.waiting
+    }
     let text = try await read()
     let keys = try Self.keys(text, place, rules)
     state.withLock { state in
+      state.waiting.subtract(waiting)
+      if state.unknown.count + waiting.count > Self.maxUnknownCount { state.unknown = [] }
+      state.unknown.formUnion(waiting)
       state.keys = keys
       state.age = Self.age(text.maxAge)
       state.readAt = .now
       let texts = Set(keys.keys.map(\.text))
-      state.accepted = state.accepted.filter { texts.contains($0.value.key) }
+      let gone = state.accepted.filter { !texts.contains($0.value.key) }.keys
+      for hash in gone { state.accepted[hash] = nil }
+      state.unknown.formUnion(gone)
     }
   }
 
   /// The token of a text; `nil` if it is not a token of this kind.
   ///
-  /// - Throws: ``TokenRefusal``; `SyncRequestError` with code `unavailable` if its key may be a new one, which is read
-  ///   now, or if the keys are too old.
+  /// - Throws: ``TokenRefusal``, which names a time if the key may be a new one, until the keys were read again;
+  ///   `SyncRequestError` with code `unavailable` if the keys are too old.
   package func token(ofSecret text: String) throws -> AccessToken? {
     guard WebToken.isOne(text) else { return nil }
     let hash = SHA256Digest(of: text.utf8)
@@ -139,7 +176,8 @@ package final class WebTokenSource: TokenSource {
       if let entry = state.accepted[hash], !entry.token.hasExpired(at: now) {
         return .accepted(entry.token)
       }
-      guard state.readAt.duration(to: .now) <= Self.maxAge else {
+      guard let readAt = state.readAt, readAt.duration(to: .now) <= Self.maxAge else {
+        beginReading(&state)
         throw SyncRequestError(
           .unavailable, "the server cannot read the keys of tokens; its log has the reason",
           retryAfter: .seconds(60))
@@ -167,12 +205,9 @@ package final class WebTokenSource: TokenSource {
       }
       return token
     } catch {
-      if error.isOfUnknownKey, readsAgain() {
-        throw SyncRequestError(
-          .unavailable, "the server reads the keys of tokens again; try again",
-          retryAfter: .seconds(2))
-      }
-      throw TokenRefusal(reason: error.description, isGuess: !error.isSigned)
+      throw TokenRefusal(
+        reason: error.description, isGuess: !error.isSigned,
+        retryAfter: error.isOfUnknownKey ? pause(before: hash) : nil)
     }
   }
 
@@ -185,13 +220,24 @@ package final class WebTokenSource: TokenSource {
   /// Permits to read the keys again at once.
   func forgetLastReading() { state.withLock { $0.triedAt -= Self.minPause } }
 
-  /// Begins to read the keys again, unless that was tried lately.
-  private func readsAgain() -> Bool {
+  /// The time after which a token of an unknown key may be accepted; `nil` if the keys were read since its first request.
+  /// Begins to read the keys, unless that was tried lately.
+  private func pause(before hash: SHA256Digest) -> Duration? {
     state.withLock { state in
-      guard state.triedAt.duration(to: .now) >= Self.minPause else { return false }
-      state.triedAt = .now
-      wake.yield()
-      return true
+      guard !state.unknown.contains(hash) else { return nil }
+      if state.waiting.count >= Self.maxUnknownCount { state.waiting = [] }
+      state.waiting.insert(hash)
+      return beginReading(&state)
     }
+  }
+
+  /// Begins to read the keys, unless that was tried lately. Returns the time after which that may have helped.
+  @discardableResult
+  private func beginReading(_ state: inout State) -> Duration {
+    let pause = Self.minPause - state.triedAt.duration(to: .now)
+    guard pause <= .zero else { return pause + Self.readingTime }
+    state.triedAt = .now
+    wake.yield()
+    return Self.readingTime
   }
 }

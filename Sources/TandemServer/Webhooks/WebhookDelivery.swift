@@ -25,6 +25,8 @@ package final class WebhookDelivery: Sendable {
     var busy: Set<String> = []
     /// Begins deliveries; `nil` unless it is this node's turn.
     var wake: AsyncStream<Void>.Continuation?
+    /// The number of dead letters at the last look.
+    var letterCount = 0
     /// The end of this node's turn, unless it is prolonged.
     var turnEnd = ContinuousClock.now
   }
@@ -92,6 +94,26 @@ package final class WebhookDelivery: Sendable {
   /// (``WebhookFile/begin(withCopiesIn:)``).
   package func prepare() async throws {
     if !isFollowing { _ = try await positions() }
+  }
+
+  /// The lengths of the queues; none unless it is this node's turn.
+  package var gauges: [ServerMetrics.Gauge] {
+    let counts = state.withLock { state in
+      state.wake.map { _ in (state.noted.union(state.busy).count, state.letterCount) }
+    }
+    guard let (waitingCount, letterCount) = counts else { return [] }
+    return Self.gauges(waitingCount: waitingCount, letterCount: letterCount)
+  }
+
+  static func gauges(waitingCount: Int, letterCount: Int) -> [ServerMetrics.Gauge] {
+    [
+      ServerMetrics.Gauge(
+        name: "tandem_webhook_waiting_spaces",
+        help: "Spaces with commits that the webhook has not accepted yet.", value: waitingCount),
+      ServerMetrics.Gauge(
+        name: "tandem_webhook_dead_letters", help: "Deliveries that were given up.",
+        value: letterCount),
+    ]
   }
 
   private var isFollowing: Bool { following?.isFollowing ?? false }
@@ -340,6 +362,8 @@ package final class WebhookDelivery: Sendable {
           try await store.settle(letter.id, failure: reason)
         }
       }
+      let count = try await store.letterCount()
+      state.withLock { $0.letterCount = count }
       try await clock.sleep(for: limits.pause)
     }
   }

@@ -33,7 +33,8 @@ enum BackupCommand: Command {
       copy of each space is its state at one moment, with history. Each copy is read and checked. A
       copy equal to that of the backup before is a hard link to it, and takes no place. A backup
       that was interrupted does not count. A damaged space is named, and the others are backed up. A
-      backup without all spaces has a name with -partial, and is never taken for the newest one.
+      backup without all spaces has a name with -partial, and is never taken for the newest one. Each
+      has a list of its files, SHA256SUMS, by which --check notices that one is missing or was changed.
 
       A backup has all records: keep it as safe as the spaces. tandem restore brings it back.
       Spaces of a PostgreSQL database are backed up by PostgreSQL's own tools.
@@ -90,10 +91,11 @@ enum BackupCommand: Command {
     let bar = ProgressBar("checking", isQuiet: arguments[Flag.quiet])
     let names = try SpacePlace.names(
       arguments.all(Option.space), from: spaces, in: backup.path)
+    let list = try backup.list()
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
       do {
-        try await SpaceSnapshot.check(spaces.file(of: name))
+        try await backup.check(name, list)
         result.spaceCount += 1
       } catch {
         TandemCLI.report("\(error)")
@@ -103,9 +105,18 @@ enum BackupCommand: Command {
     bar.finish()
     let tokens = "\(backup.path)/\(SpaceBackup.tokensName)"
     if access(tokens, F_OK) == 0 {
-      do { _ = try TokenFile(path: tokens) } catch {
+      do {
+        try backup.check(file: SpaceBackup.tokensName, list)
+        _ = try TokenFile(path: tokens)
+      } catch {
         TandemCLI.report("\(error)")
         result.failed.append(SpaceBackup.tokensName)
+      }
+    }
+    if !arguments.has(Option.space) {
+      for name in backup.missingFiles(of: list) {
+        TandemCLI.report("\(backup.path)/\(name) is missing")
+        result.failed.append(SpaceBackup.spaceName(ofFile: name))
       }
     }
     return result
@@ -170,6 +181,7 @@ enum BackupCommand: Command {
         _ = try TokenFile(path: tokens)
         try SpaceSnapshot.copy(tokens, to: "\(hidden)/\(SpaceBackup.tokensName)")
       }
+      try SpaceBackup(path: hidden).writeList()
       try AtomicFile.synchronize(hidden)
       let isComplete = result.failed.isEmpty && !arguments.has(Option.space)
       result.path = try publish(

@@ -42,6 +42,13 @@ enum RestoreCommand: Command {
     let copies = try backup.spaces
     let names = try SpacePlace.names(
       arguments.all(Option.space), from: copies, in: backup.path)
+    let list = try backup.list()
+    let missing = backup.missingFiles(of: list).filter { $0 != SpaceBackup.tokensName }
+    if !arguments.has(Option.space), let name = missing.first {
+      throw FileError(
+        path: "\(backup.path)/\(name)", action: "restored",
+        reason: "it is missing in the backup; restore the others by --space")
+    }
     // Locks the directory against servers.
     let spaces = try SpaceDirectory(path: data)
     for name in names {
@@ -58,6 +65,7 @@ enum RestoreCommand: Command {
           path: target, action: "restored", reason: "it exists; move it away first")
       }
       _ = try TokenFile(path: tokens)
+      try backup.check(file: SpaceBackup.tokensName, list)
       guard access(AtomicFile.directory(of: target), W_OK | X_OK) == 0 else {
         throw FileError(path: target, action: "restored", code: errno)
       }
@@ -65,7 +73,7 @@ enum RestoreCommand: Command {
     let bar = ProgressBar("restoring", isQuiet: arguments[Flag.quiet])
     for (number, name) in names.enumerated() {
       bar.update(number, of: 2 * names.count, unit: "steps")
-      try await SpaceSnapshot.check(copies.file(of: name))
+      try await backup.check(name, list)
     }
     for (number, name) in names.enumerated() {
       bar.update(names.count + number, of: 2 * names.count, unit: "steps")

@@ -23,11 +23,6 @@ extension ServeCommand {
     do { _ = try webhook(arguments, secret: nil) } catch { note(error) }
     do { _ = try webhookSecret(arguments) } catch { note(error) }
     do {
-      if try await webTokens(arguments, { _ in }) != nil { hasTokens = true }
-    } catch {
-      note(error)
-    }
-    do {
       let server = try followedServer(arguments)
       if arguments[Option.store] == nil {
         let directory = arguments[Option.data] ?? defaultDirectory
@@ -55,12 +50,21 @@ extension ServeCommand {
     } catch {
       note(error)
     }
+    let warn = { @Sendable (text: String) in TandemCLI.report("warning: \(text)") }
+    do {
+      let webTokens = try await webTokens(arguments, hasOthers: hasTokens) { warn($0.message) }
+      if webTokens != nil { hasTokens = true }
+    } catch {
+      note(error)
+    }
+    if let warning = webhookWarning(arguments) { warn(warning) }
     do {
       let address = arguments[Option.listen] ?? .usual
       // Any port, because the server may use its own already.
       let socket = try ListeningSocket(host: address.host, port: 0, allowsOthers: hasTokens)
       var identity: HTTPServer.Identity?
       do { identity = try Self.identity(arguments) } catch { note(error) }
+      if let warning = identity?.warning { warn(warning) }
       _ = try HTTPServer(socket, identity: identity, responder: NoResponder())
     } catch {
       note(error)

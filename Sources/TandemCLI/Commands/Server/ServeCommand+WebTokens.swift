@@ -34,8 +34,11 @@ extension ServeCommand {
   }
 
   /// The source of tokens of an identity provider; `nil` if there is none.
+  ///
+  /// - Parameter hasOthers: True if there are other access tokens. Then a provider that does not answer at the start is
+  ///   asked again later.
   static func webTokens(
-    _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
+    _ arguments: ParsedArguments, hasOthers: Bool, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws -> WebTokenSource? {
     let (issuer, audience) = (
       arguments[WebTokenOption.issuer], arguments[WebTokenOption.audience]
@@ -53,22 +56,25 @@ extension ServeCommand {
     rules.algorithms = arguments[WebTokenOption.algorithms] ?? rules.algorithms
     rules.rightsClaim = arguments[WebTokenOption.claim] ?? rules.rightsClaim
     return try await WebTokenSource(
-      rules, keysAt: place, log: { log(ServerEvent(.warning, $0)) },
-      reading: try reading(place, arguments))
+      rules, keysAt: place, mayStartWithoutKeys: hasOthers && isURL(place),
+      log: { log(ServerEvent(.warning, $0)) }, reading: try reading(place, arguments))
+  }
+
+  private static func isURL(_ place: String) -> Bool {
+    ["https", "http"].contains(place.prefix { $0 != ":" }.lowercased())
   }
 
   /// The function that reads the keys.
   private static func reading(
     _ place: String, _ arguments: ParsedArguments
   ) throws -> @Sendable () async throws -> WebTokenSource.KeyText {
-    let scheme = place.prefix { $0 != ":" }.lowercased()
-    guard scheme == "https" || scheme == "http" else {
+    guard isURL(place) else {
       return {
         let bytes = try FileBytes.read(place, maxByteCount: WebTokenSource.maxKeyByteCount, .keys)
         return (bytes, .seconds(60))
       }
     }
-    guard scheme == "https" || isLoopback(place) else {
+    guard place.prefix(while: { $0 != ":" }).lowercased() == "https" || isLoopback(place) else {
       throw arguments.error("--jwt-keys takes a URL with https: whoever changes the keys is let in")
     }
     let client = try SystemHTTPClient(
@@ -81,8 +87,8 @@ extension ServeCommand {
     }
   }
 
-  /// True if only programs of this machine answer at a URL.
-  private static func isLoopback(_ url: String) -> Bool {
+  /// True if only programs of this machine answer at a URL with http.
+  static func isLoopback(_ url: String) -> Bool {
     let authority = url.dropFirst("http://".count).prefix { !"/?#".contains($0) }
     return authority.wholeMatch(of: /(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?/) != nil
   }

@@ -53,6 +53,14 @@ extension ServeCommand {
     return bytes
   }
 
+  /// A warning about a webhook without a secret; `nil` if there is none.
+  static func webhookWarning(_ arguments: ParsedArguments) -> String? {
+    guard arguments.has(WebhookOption.url), !arguments.has(WebhookOption.secret) else { return nil }
+    return
+      "without --webhook-secret-file, the requests to the webhook are not signed: its program cannot tell them from "
+      + "those of others"
+  }
+
   /// The webhook of the options with a secret; `nil` if there is none.
   static func webhook(
     _ arguments: ParsedArguments, secret: [UInt8]?
@@ -63,6 +71,10 @@ extension ServeCommand {
     }
     guard ["http", "https"].contains(url.prefix { $0 != ":" }.lowercased()) else {
       throw arguments.error("--webhook takes a URL with https or http")
+    }
+    guard url.prefix(while: { $0 != ":" }).lowercased() == "https" || isLoopback(url) else {
+      throw arguments.error(
+        "--webhook takes a URL with https: whoever sees the network reads all records")
     }
     var limits = Webhook.Limits()
     limits.maxAttemptCount = arguments[WebhookOption.attempts] ?? limits.maxAttemptCount

@@ -302,7 +302,8 @@ enum ServeCommand: Command {
     if file == nil, let spaces = spaces as? PostgreSQLSpaces {
       tokens = try await PostgreSQLTokens(spaces.database) { log(ServerEvent(.warning, $0)) }
     }
-    let webTokens = try await webTokens(arguments, log)
+    let webTokens = try await webTokens(
+      arguments, hasOthers: tokens?.areRequired == true, log)
     let sources = ([tokens, webTokens] as [(any TokenSource)?]).compactMap { $0 }
     let isProtected = sources.contains { $0.areRequired }
     var delivery: (delivery: WebhookDelivery, close: @Sendable () async -> Void)?
@@ -311,6 +312,9 @@ enum ServeCommand: Command {
         by: webhook, of: spaces, following: following, arguments, log)
     }
     let webhookDelivery = delivery?.delivery
+    if let webhookDelivery { metrics.add { webhookDelivery.gauges } }
+    if let warning = webhookWarning(arguments) { log(ServerEvent(.warning, warning)) }
+    if let warning = identity?.warning { log(ServerEvent(.warning, warning)) }
     let service = SyncService(
       spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,
       following: following, metrics: metrics, log: log,
@@ -450,7 +454,10 @@ enum ServeCommand: Command {
   ) async -> Bool {
     var isComplete = true
     do {
-      if let identity = try identity(arguments) { try server.renew(identity) }
+      if let identity = try identity(arguments) {
+        try server.renew(identity)
+        if let warning = identity.warning { log(ServerEvent(.warning, warning)) }
+      }
     } catch {
       log(ServerEvent(.error, "\(error). The former certificate stays in use"))
       isComplete = false

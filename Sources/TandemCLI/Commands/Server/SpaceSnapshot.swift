@@ -29,6 +29,21 @@ enum SpaceSnapshot {
     try await SQLiteSpaceStore.read(path: path) { try $0.checkDigest() }
   }
 
+  /// The SHA-256 of a file.
+  static func digest(of path: String) throws -> SHA256Digest {
+    let input = open(path, O_RDONLY | O_CLOEXEC)
+    guard input >= 0 else { throw FileError(path: path, action: "read", code: errno) }
+    defer { close(input) }
+    var hash = SHA256()
+    var chunk = [UInt8](repeating: 0, count: 1 << 20)
+    while true {
+      let count = read(input, &chunk, chunk.count)
+      guard count >= 0 else { throw FileError(path: path, action: "read", code: errno) }
+      if count == 0 { return hash.finalized() }
+      chunk[..<count].withUnsafeBytes { hash.update($0) }
+    }
+  }
+
   /// True if two files have the same bytes.
   static func isEqual(_ first: String, _ second: String) -> Bool {
     let descriptors = [first, second].map { (path: String) in open(path, O_RDONLY | O_CLOEXEC) }

@@ -78,6 +78,12 @@ enum TokenCommand: Command {
         spaces with all that they have, and nothing else. With
         --space '*'.
         """)
+    static let metrics = Flag(
+      "metrics",
+      help: """
+        The token is for Prometheus: it may read /metrics, and
+        nothing else. Without --space.
+        """)
     static let json = Flag(
       "json",
       help:
@@ -119,7 +125,8 @@ enum TokenCommand: Command {
     ],
     options: [
       Option.tokens, Option.store, ServeCommand.Option.createStore, Option.account, Option.space,
-      Option.write, Option.inspect, Option.admin, Option.follow, Option.create, Option.members,
+      Option.write, Option.inspect, Option.admin, Option.follow, Option.metrics, Option.create,
+      Option.members,
       Option.expires,
       Option.overlap,
       Option.note, Option.json,
@@ -129,6 +136,7 @@ enum TokenCommand: Command {
       "tandem token create --tokens tokens --account ops --space '*' --inspect",
       "tandem token create --tokens tokens --account ada --members --create 'ada-*'",
       "tandem token create --tokens tokens --account standby --space '*' --follow",
+      "tandem token create --tokens tokens --account prometheus --metrics",
       "tandem token list --tokens tokens", "tandem token revoke 1b2c3d4e5f60 --tokens tokens",
       "tandem token rotate 1b2c3d4e5f60 --tokens tokens --expires 90d --overlap 7d",
       "tandem token create --store service=spaces --account ada --space 'ada-*' --write",
@@ -149,7 +157,7 @@ enum TokenCommand: Command {
       (Option.space, [.create]), (Option.write, [.create]), (Option.inspect, [.create]),
       (Option.admin, [.create]),
       (Option.create, [.create]), (Option.members, [.create]),
-      (Option.follow, [.create]),
+      (Option.follow, [.create]), (Option.metrics, [.create]),
       (Option.note, [.create]), (Option.expires, [.create, .rotate]), (Option.overlap, [.rotate]),
       (Option.account, [.create, .revoke, .list]), (ServeCommand.Option.createStore, [.create]),
     ]
@@ -208,16 +216,17 @@ extension TokenCommand {
   ) throws -> (token: AccessToken, secret: String) {
     let account = try arguments.required(Option.account, "the account that the token stands for")
     let names = arguments.all(Option.space)
-    guard arguments[Option.members] != !names.isEmpty else {
+    let other = arguments[Option.metrics] ? Option.metrics : Option.members
+    guard arguments[other] != !names.isEmpty else {
       throw arguments.error(
         names.isEmpty
           ? "--space is missing: a space that the token is for, or '*'; or --members"
-          : "--space and --members are for different tokens")
+          : "--space and --\(other.name) are for different tokens")
     }
     let access = try right(arguments)
     guard !arguments[Option.members] || access == .read else {
       throw arguments.error(
-        "--members stands without --write, --inspect and --admin: a member has the rights of its role"
+        "--members stands without --write, --inspect, --admin and --metrics: a member has the rights of its role"
       )
     }
     guard [.read, .write].contains(access) || !arguments.has(Option.create) else {
@@ -247,7 +256,7 @@ extension TokenCommand {
   private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
     let flags: [(Flag, AccessToken.Access)] = [
       (Option.write, .write), (Option.inspect, .inspect), (Option.admin, .admin),
-      (Option.follow, .follow),
+      (Option.follow, .follow), (Option.metrics, .metrics),
     ]
     let given = flags.filter { arguments[$0.0] }
     guard given.count <= 1 else {
@@ -269,8 +278,11 @@ extension TokenCommand {
     try await show(token, secret, in: place, arguments)
     guard !arguments[Option.json] else { return }
     TandemCLI.report(
-      "token \(token.id) of \(token.account) may \(token.access.rawValue) "
-        + (token.scope == .noSpaces ? "the spaces of which it is a member" : token.scope.text)
+      "token \(token.id) of \(token.account) may "
+        + (token.access == .metrics ? "read " : "\(token.access.rawValue) ")
+        + (token.access == .metrics
+          ? "/metrics"
+          : token.scope == .noSpaces ? "the spaces of which it is a member" : token.scope.text)
         + (token.creates == .noSpaces ? "" : " and create \(token.creates.text)")
         + (token.expiryText.map { " until \($0)" } ?? "") + "; keep it: it is not shown again")
   }
