@@ -68,7 +68,7 @@ final class PostgreSQLConnection {
     self.handle = handle
     guard library.status(handle) == 0 else {
       let message = PostgreSQLConnection.line(library.errorMessage(handle))
-      throw PostgreSQLError(.connection, message)
+      throw PostgreSQLError(.connection, message + PostgreSQLConnection.remedy(of: message))
     }
     // Notices would go to the standard error.
     _ = library.setNoticeProcessor(handle, { _, _ in }, nil)
@@ -118,6 +118,18 @@ final class PostgreSQLConnection {
 
   private static func line(_ text: UnsafePointer<CChar>) -> String {
     String(cString: text).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
+
+  /// What to do about a connection that was refused, for reasons of which libpq does not say it.
+  private static func remedy(of reason: String) -> String {
+    if reason.contains("no password supplied") {
+      return "; put the password into the file ~/.pgpass, or into one that PGPASSFILE names"
+    }
+    if reason.contains("session is read-only") {
+      return
+        "; this is a standby, or its role may only read: give the addresses of all servers of the database"
+    }
+    return ""
   }
 
   /// Marks the connection as lost.
@@ -347,7 +359,7 @@ extension PostgreSQLConnection {
       let value = option.load(
         fromByteOffset: 3 * MemoryLayout<UnsafePointer<CChar>>.stride,
         as: UnsafePointer<CChar>?.self)
-      if String(cString: keyword) == "password", let value, value.pointee != 0 {
+      if String(cString: keyword).hasSuffix("password"), let value, value.pointee != 0 {
         throw PostgreSQLError(
           .address,
           "a password in a command, or in a file that others may read, is visible to other users of this machine; "

@@ -12,7 +12,7 @@ package enum PostgreSQLSchema {
 
   /// The statements that make the tables, for those who may not give the server the right to.
   package static let sql = """
-    CREATE SCHEMA tandem;
+    CREATE SCHEMA IF NOT EXISTS tandem;
     CREATE TABLE tandem.meta (format bigint NOT NULL, tokens bigint NOT NULL DEFAULT 0,
       members bigint NOT NULL DEFAULT 0);
     INSERT INTO tandem.meta (format) VALUES (\(format));
@@ -108,7 +108,14 @@ package enum PostgreSQLSchema {
 
   /// Makes the tables, unless they are there.
   static func create(_ connection: PostgreSQLConnection) throws {
-    try create("the schema tandem", sql, connection) { try format(connection) != nil }
+    // Who was given an empty schema may have no right to make one.
+    let found = try connection.exchange([
+      PostgreSQLQuery("SELECT to_regnamespace('tandem')::oid::bigint")
+    ])
+    let isThere = found[0].first?.first != .null
+    let statements = isThere ? String(sql.drop { $0 != "\n" }) : sql
+    try create("the schema tandem", statements, connection) { try format(connection) != nil }
+    try PostgreSQLWebhooks.create(connection)
   }
 
   /// Makes tables in one transaction, unless they are there.
@@ -196,7 +203,7 @@ package enum PostgreSQLSchema {
     guard let found = try format(connection) else {
       throw PostgreSQLError(
         .schema,
-        "the database has no schema tandem; create it (`creates`), or run the output of tandem store sql"
+        "the database has no schema tandem; let a server create it (`creates`), or run the output of tandem store sql"
       )
     }
     guard found >= format else {

@@ -7,8 +7,8 @@ internal import TandemSync
 /// connection to others, and a node whose connection broke would go on. A node that has lost its turn cannot keep
 /// positions any more.
 package struct PostgreSQLWebhooks: Sendable {
-  /// The statements that make the tables, for those who may not give the server the right to. They are made when the
-  /// first server has a webhook.
+  /// The statements that make the tables, for those who may not give the server the right to. In a schema of an earlier
+  /// version, they are made when the first server has a webhook.
   package static let sql = """
     CREATE TABLE IF NOT EXISTS tandem.webhook_turn (
       id bigint PRIMARY KEY, node text NOT NULL, ends timestamptz NOT NULL);
@@ -31,15 +31,24 @@ package struct PostgreSQLWebhooks: Sendable {
     var generator = SystemRandomNumberGenerator()
     node = SyncToken.random(using: &generator).description
     try await database.request { connection in
-      try PostgreSQLSchema.create("the tables of the webhook", Self.sql, connection) {
-        let table = PostgreSQLQuery("SELECT to_regclass('tandem.webhook_letter')::oid::bigint")
-        if case .integer? = try connection.exchange([table])[0].first?.first { return true }
-        guard creates else {
-          throw PostgreSQLError(
-            .schema, "the database has no webhook: no server with a webhook has used it")
-        }
-        return false
+      guard try creates || Self.areThere(connection) else {
+        throw PostgreSQLError(
+          .schema, "the database has no webhook: no server with a webhook has used it")
       }
+      try Self.create(connection)
+    }
+  }
+
+  private static func areThere(_ connection: PostgreSQLConnection) throws -> Bool {
+    let table = PostgreSQLQuery("SELECT to_regclass('tandem.webhook_letter')::oid::bigint")
+    if case .integer? = try connection.exchange([table])[0].first?.first { return true }
+    return false
+  }
+
+  /// Makes the tables, unless they are there.
+  static func create(_ connection: PostgreSQLConnection) throws {
+    try PostgreSQLSchema.create("the tables of the webhook", sql, connection) {
+      try areThere(connection)
     }
   }
 

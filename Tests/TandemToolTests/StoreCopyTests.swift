@@ -57,6 +57,10 @@ struct StoreCopyTests: ShellSuite {
       #expect(copied.output.contains(#"{"space":"notes","outcome":"copied","revision":""#))
       let again = try await shell("$tandem store copy '\(source)' '\(target)'")
       #expect(again.output == "notes: was copied before\n")
+      // A second copy elsewhere would be another space that replicas take for this one.
+      let elsewhere = round == 1 ? try await makeStore() : "elsewhere"
+      let refusal = try await shell("$tandem store copy '\(source)' '\(elsewhere)'", status: 1)
+      #expect(refusal.error.contains("it was moved before"))
       // A server of the old place refuses the space, so that the edit waits.
       (server, _) = try await serve(source, port: port)
       let refused = try await Tool.shell("$tandem sync a.db", in: folder)
@@ -188,6 +192,7 @@ struct StoreCopyTests: ShellSuite {
     #expect(!FileManager.default.fileExists(atPath: folder.path(of: "up.space")))
     for (arguments, status, part) in [
       ("copy spaces '\(address)' a", 1, "has a space of this name"),
+      ("copy . '\(address)'", 1, "it has no spaces"),
       ("copy spaces '\(address)' ok.1-", 1, "did you mean ok.1-_?"),
       ("copy spaces back", 2, "address of a PostgreSQL database"),
       ("copy none '\(address)'", 1, "cannot read the directory"),

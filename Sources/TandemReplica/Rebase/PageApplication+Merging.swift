@@ -126,7 +126,11 @@ extension PageApplication {
     if let remote = change.fields, var former = base,
       change.version <= state.revision?.version ?? 0
     {
-      changes.restoreDropped(&former, &local, from: remote)
+      // The table may have lost columns meanwhile.
+      for name in remote.layout.names where table.layout.offset(of: name) == nil {
+        former[field: FieldName(name)] = remote[field: FieldName(name)]
+        local?[field: FieldName(name)] = remote[field: FieldName(name)]
+      }
       base = former
     }
     if row.row.isMissing, var former = base {

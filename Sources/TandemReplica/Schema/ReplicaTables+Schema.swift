@@ -304,15 +304,6 @@ struct ColumnChanges {
   let added: [NewColumn]
   /// The columns of the base that the table no longer has.
   let dropped: [FieldName]
-
-  /// Adds the values of dropped columns to two versions, from a version of the space that has not
-  /// changed since.
-  func restoreDropped(_ base: inout Record, _ local: inout Record?, from remote: Record) {
-    for name in dropped {
-      base[field: name] = remote[field: name]
-      local?[field: name] = remote[field: name]
-    }
-  }
 }
 
 extension ReplicaTable {

@@ -287,7 +287,7 @@ extension SyncService {
     }
   }
 
-  /// The refusal of a request that failed because of the file of a space.
+  /// The refusal of a request that failed because of the store of a space.
   func refusal(for error: any Error, of head: ServedRequestHead) -> SyncRequestError {
     // The message may contain paths of this machine: it is for the operator only.
     var event = ServerEvent(.error, "\(error)")
@@ -295,7 +295,7 @@ extension SyncService {
     log(event)
     metrics.count(.spaceErrors)
     return SyncRequestError(
-      .unavailable, "the server cannot use the file of the space; its log has the reason",
+      .unavailable, "the server cannot use the space; its log has the reason",
       retryAfter: .seconds(5))
   }
 

@@ -12,6 +12,12 @@ enum StoreCommand: Command {
         "outcome":"copied","revision":R,"rows":N}; the outcome may
         also be "copiedBefore", or "failed" with an "error".
         """)
+    static let again = Flag(
+      "again",
+      help: """
+        Copy also spaces that were moved before. Only if the
+        copy that was made then was interrupted or is lost.
+        """)
   }
 
   static let specification = CommandSpecification(
@@ -25,7 +31,8 @@ enum StoreCommand: Command {
 
       Each space is copied as a whole or not at all, and compared with its source. A space in FROM is then
       marked as moved: servers refuse it, and copies wait until TO is served. Serve TO, and then
-      delete FROM. If the command was interrupted, run it again. A space that TO has already is refused.
+      delete FROM. If the command was interrupted, run it again. A space that TO has already is refused, and so
+      is one that was moved to another place, which would be a second one.
 
       sql prints the SQL that makes the schema tandem, for a user who may create it, as in
       tandem store sql | psql -1 -d spaces. The user of tandem serve --store then needs the rights that
@@ -43,7 +50,7 @@ enum StoreCommand: Command {
         name: "[FROM TO [SPACE...]]",
         help: "The places, and the names of the spaces to copy; or the address to upgrade."),
     ],
-    options: [Option.json, Flag.quiet],
+    options: [Option.again, Option.json, Flag.quiet],
     examples: [
       "tandem store sql", "tandem store copy spaces postgresql://tandem@db.example/spaces",
       "tandem store copy service=spaces spaces notes", "tandem store upgrade service=spaces",
@@ -93,7 +100,11 @@ enum StoreCommand: Command {
   ) async throws -> Int32 {
     let failureCount = try await StoreCopy.with(from: source, to: target, arguments) { copy in
       var failureCount = 0
-      for name in chosen.isEmpty ? try await copy.names() : chosen {
+      let names = chosen.isEmpty ? try await copy.names() : chosen
+      guard !names.isEmpty else {
+        throw FileError(path: source, action: "copied", reason: "it has no spaces")
+      }
+      for name in names {
         let bar = ProgressBar(name, isQuiet: arguments[Flag.quiet] || arguments[Option.json])
         let result: Result<StoreCopy.Outcome, any Error>
         do {
@@ -110,9 +121,11 @@ enum StoreCommand: Command {
     }
     guard failureCount == 0 else { return 1 }
     if !arguments[Flag.quiet] {
+      // Others may be there if some were named.
+      let spaces = chosen.isEmpty ? "the spaces" : chosen.joined(separator: ", ")
+      let rest = chosen.isEmpty ? ", then delete \(source)" : ""
       TandemCLI.report(
-        "the spaces in \(source) are marked as moved, and servers refuse them: serve \(target), then delete "
-          + "\(source)")
+        "\(spaces) in \(source): marked as moved, and refused by servers; serve \(target)\(rest)")
     }
     return ExitStatus.success
   }

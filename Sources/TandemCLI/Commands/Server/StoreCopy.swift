@@ -20,6 +20,8 @@ struct StoreCopy {
   /// True from files to the database.
   private let isToDatabase: Bool
   private let target: String
+  /// True if spaces that were moved before are copied too.
+  private let isAgain: Bool
 
   /// Runs `body` with a copy between two places, one of which is an address; both are locked or connected meanwhile.
   static func with<Value>(
@@ -42,7 +44,7 @@ struct StoreCopy {
         try await body(
           StoreCopy(
             directory: directory, path: path, database: database, isToDatabase: isToDatabase,
-            target: target))
+            target: target, isAgain: arguments[StoreCommand.Option.again]))
       }
     }
   }
@@ -70,6 +72,16 @@ struct StoreCopy {
       reason: "\(target) has a space of this name; delete it there if nobody needs it, or choose "
         + "another place")
   }
+
+  /// Throws if a space was moved before, and its copy may be in use.
+  private func checkIsNotMoved(_ name: String, _ position: SpacePosition?) throws(FileError) {
+    guard position?.isMoved == true, !isAgain else { return }
+    throw FileError(
+      path: name, action: "copied",
+      reason:
+        "it was moved before, and \(target) does not have it; serve the place where it is. If that copy was "
+        + "interrupted or is lost, copy it with --again")
+  }
 }
 
 // MARK: - To a database
@@ -81,6 +93,10 @@ extension StoreCopy {
     let file = try SpacePlace.directory(path, with: name).file(of: name)
     let position = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
     guard let position else { throw SpacePlace.missing(name, in: path, among: []) }
+    if position.isMoved {
+      if try await isInDatabase(name, position) { return .copiedBefore }
+      try checkIsNotMoved(name, position)
+    }
     let members = try directory.memberFile.members(of: name)
     let copy = try await PostgreSQLSpaceStore.receive(
       database, name: name, position, members: members
@@ -90,13 +106,19 @@ extension StoreCopy {
       }
     }
     if let copy { return .copied(copy) }
-    // A former run, or this one if the connection broke after the end of its transaction.
+    // This run may have made it, if the connection broke after the end of its transaction.
     let source = try await SQLiteSpaceStore.read(path: file) { try $0.position() }
+    guard let source, source.isMoved, try await isInDatabase(name, source) else {
+      throw isThere(name)
+    }
+    return .copiedBefore
+  }
+
+  /// True if the database has the copy of a space.
+  private func isInDatabase(_ name: String, _ source: SpacePosition) async throws -> Bool {
     let store = try await PostgreSQLSpaceStore.open(database, name: name, creates: false)
     let found = try await store?.read { try $0.position() }
-    guard source?.isMoved == true, let found, !found.isMoved, found.epoch == position.epoch
-    else { throw isThere(name) }
-    return .copiedBefore
+    return found?.isMoved == false && found?.epoch == source.epoch
   }
 }
 
@@ -121,6 +143,7 @@ extension StoreCopy {
       else { throw isThere(name) }
       return .copiedBefore
     }
+    try checkIsNotMoved(name, await store.read { try $0.position() })
     // No space has this name. What an interrupted copy has left is removed.
     let temporary = "\(path)/.tandem-copy"
     DatabaseFile.remove(temporary)
