@@ -336,7 +336,9 @@ extension Simulation {
       following.position = event.revision
       following.events.append(event)
     }
-    followings[driver] = following
+    // The last bytes may say why it ends.
+    if !following.stream.isOpen { note("the stream of driver \(driver) has ended") }
+    followings[driver] = following.stream.isOpen ? following : nil
   }
 
   /// At the end, each stream has announced the head.
