@@ -59,7 +59,7 @@ import Testing
     let foreign = try cluster.makeDatabase()
     let name = String(address.split(separator: "=").last ?? "")
     try cluster.run(PostgreSQLSchema.sql, at: address)
-    try cluster.run("CREATE SCHEMA tandem", at: foreign)
+    try cluster.run("CREATE SCHEMA tandem; CREATE TABLE tandem.space (other text)", at: foreign)
     try cluster.run(
       """
       CREATE ROLE guest_\(name) LOGIN;
