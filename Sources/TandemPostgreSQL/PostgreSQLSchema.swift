@@ -106,16 +106,18 @@ package enum PostgreSQLSchema {
     return try connection.exchange([grants])[0].compactMap { $0.first?.textValue }
   }
 
-  /// Makes the tables, unless they are there.
+  /// Makes the tables, and those of webhooks, unless there are tables of this or of another version.
   static func create(_ connection: PostgreSQLConnection) throws {
+    guard try format(connection) == nil else { return }
     // Who was given an empty schema may have no right to make one.
     let found = try connection.exchange([
       PostgreSQLQuery("SELECT to_regnamespace('tandem')::oid::bigint")
     ])
     let isThere = found[0].first?.first != .null
     let statements = isThere ? String(sql.drop { $0 != "\n" }) : sql
-    try create("the schema tandem", statements, connection) { try format(connection) != nil }
-    try PostgreSQLWebhooks.create(connection)
+    try create("the schema tandem", statements + PostgreSQLWebhooks.sql, connection) {
+      try format(connection) != nil
+    }
   }
 
   /// Makes tables in one transaction, unless they are there.

@@ -35,7 +35,9 @@ package struct PostgreSQLWebhooks: Sendable {
         throw PostgreSQLError(
           .schema, "the database has no webhook: no server with a webhook has used it")
       }
-      try Self.create(connection)
+      try PostgreSQLSchema.create("the tables of the webhook", Self.sql, connection) {
+        try Self.areThere(connection)
+      }
     }
   }
 
@@ -43,13 +45,6 @@ package struct PostgreSQLWebhooks: Sendable {
     let table = PostgreSQLQuery("SELECT to_regclass('tandem.webhook_letter')::oid::bigint")
     if case .integer? = try connection.exchange([table])[0].first?.first { return true }
     return false
-  }
-
-  /// Makes the tables, unless they are there.
-  static func create(_ connection: PostgreSQLConnection) throws {
-    try PostgreSQLSchema.create("the tables of the webhook", sql, connection) {
-      try areThere(connection)
-    }
   }
 
   private func rows(

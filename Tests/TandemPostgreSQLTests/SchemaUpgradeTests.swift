@@ -17,6 +17,13 @@ struct SchemaUpgradeTests {
       try await PostgreSQLDatabase.open(address: former, creates: true)
     }
     #expect(error?.message.contains("tandem store upgrade") == true)
+    // What was refused is as it was.
+    let strays = PostgreSQLQuery(
+      "SELECT count(*) FROM pg_tables WHERE schemaname = 'tandem' AND tablename LIKE 'webhook%'")
+    var other: PostgreSQLConnection? = try PostgreSQLConnection(
+      address: former + " application_name=other")
+    #expect(try other?.exchange([strays])[0] == [[.integer(0)]])
+    other = nil
     #expect(try await PostgreSQLDatabase.upgrade(address: former) == (2, 3))
     #expect(try await PostgreSQLDatabase.upgrade(address: former) == (3, 3))
     let upgraded = try await PostgreSQLDatabase.open(address: former, creates: false)
@@ -87,6 +94,24 @@ struct SchemaUpgradeTests {
     }
     #expect(error?.code == .schema)
     #expect(error?.message.contains("let its owner grant") == true)
+  }
+
+  @Test("A server that may not create tables starts with an option to do so, if they are there")
+  func withoutRights() async throws {
+    let cluster = try TestCluster.shared.get()
+    let address = try cluster.makeDatabase()
+    let role = "user_\(address.split(separator: "=").last ?? "")"
+    // Without the tables of webhooks, which earlier versions did not make.
+    try cluster.run(
+      PostgreSQLSchema.sql + """
+        ;CREATE ROLE \(role) LOGIN;
+        GRANT USAGE ON SCHEMA tandem TO \(role);
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tandem TO \(role)
+        """, at: address)
+    let user = address.replacing("user=tandem", with: "user=\(role)")
+    let database = try await PostgreSQLDatabase.open(address: user, creates: true)
+    _ = try await PostgreSQLSpaceStore.open(database, name: "notes", creates: true)
+    await database.close()
   }
 
   @Test("An upgrade whose connection breaks does not say that nothing has changed")

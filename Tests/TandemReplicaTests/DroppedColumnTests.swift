@@ -403,6 +403,21 @@ struct DroppedColumnTests {
     try expectEqualRows([a, b], "SELECT high FROM bounds", [[16]])
   }
 
+  @Test("Equal additions to a counter count twice although one waited for its column and a commit")
+  func equalAdditions() throws {
+    let (a, b) = try boundsPair(merging: TableMerging(fields: ["high": .counter]))
+    try a.execute("UPDATE bounds SET title = 'of a'")
+    let bytes = try #require(try a.freeze())
+    try a.execute("UPDATE bounds SET high = high + 1")
+    try dropHigh(a)
+    try b.execute("UPDATE bounds SET high = high + 1")
+    try b.sync(space)
+    try a.settle(try space.push(bytes), bytes)
+    try a.execute("ALTER TABLE bounds ADD COLUMN high INTEGER")
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT high, title FROM bounds", [[7, "of a"]])
+  }
+
   @Test(
     "A new history decides on edits of dropped columns as on all others",
     arguments: [

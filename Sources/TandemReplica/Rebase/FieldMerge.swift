@@ -88,12 +88,7 @@ struct FieldMerge {
     if local.hasSameStorage(as: remote), !isCounter || base == nil { return remote }
     hasConflict = true
     if isCounter, let base {
-      // Not by `resolution(base:local:remote:)`, which takes equal sums for an agreement.
-      let conflict = MergeConflict.editEdit(base: base, local: local, remote: remote)
-      guard case .merged(let sum) = MergePolicy<FieldValue>.counter.resolution(of: conflict) else {
-        return nil
-      }
-      return sum
+      return merging.sum(name, base: base, local: local, remote: remote)
     }
     let policy = merging.fields[FieldName(name)]?.policy ?? .unresolved
     let versions = [base, local, remote].map { $0.flatMap { $0.isNull ? nil : $0 } }

@@ -41,7 +41,7 @@ extension PageApplication {
   ) -> [DroppedEdit] {
     guard var local = versions.local else { return [] }
     var added: [DroppedEdit] = []
-    let isKnown = versions.base.hasSameStorage(as: remote)
+    let isUnchanged = versions.base.hasSameStorage(as: remote)
     for edit in edits {
       var value = edit.value
       if edit.isMissing(in: row.table) {
@@ -56,7 +56,7 @@ extension PageApplication {
         guard let remote, isMerged else { continue }
         // The space has not changed the value, and the edit was not made from it: it is of a column that the table had
         // meanwhile, such as its default.
-        if isKnown, edit.isKnown, !edit.former.hasSameStorage(as: remote[edit.name.text]) {
+        if isUnchanged, edit.isKnown, !edit.former.hasSameStorage(as: remote[edit.name.text]) {
           added.append(edit)
           continue
         }

@@ -38,6 +38,18 @@ public struct TableMerging: Sendable {
   func isCounter(_ name: String) -> Bool {
     if case .counter? = fields[FieldName(name)] { true } else { false }
   }
+
+  /// The sum of two additions; `nil` if the field is no counter, or a value is no integer. Additions that make the same
+  /// number are two: `resolution(base:local:remote:)` would take them for an agreement.
+  func sum(
+    _ name: String, base: FieldValue, local: FieldValue, remote: FieldValue
+  ) -> FieldValue? {
+    let conflict = MergeConflict.editEdit(base: base, local: local, remote: remote)
+    guard isCounter(name),
+      case .merged(let sum) = MergePolicy<FieldValue>.counter.resolution(of: conflict)
+    else { return nil }
+    return sum
+  }
 }
 
 /// The rules by which conflicts are resolved, by the names of tables.

@@ -105,7 +105,7 @@ extension ReplicaTables {
   ///
   /// If the table has such a column again, the edit is written into the row. If the space has deleted
   /// the record, the edit is kept as a conflict.
-  func touchDroppedEdits(of table: ReplicaTable) throws {
+  func touchDroppedEdits(of table: ReplicaTable, _ merging: TableMerging) throws {
     guard try hasDroppedEdits(table) else { return }
     let keys = table.keyNames.sqlList
     for key in try rows("SELECT DISTINCT \(keys) FROM \(table.droppedEdits)") {
@@ -118,7 +118,7 @@ extension ReplicaTables {
         guard table.layout.offset(of: edit.name.text) != nil else { continue }
         let others = table.columnNames.filter { FieldName($0) != edit.name }
         for column in try table.newColumns(besides: others, in: connection) {
-          try writeAgain(edit, in: column, over: row, key)
+          try writeAgain(edit, in: column, over: row, key, merging)
         }
       }
     }
@@ -236,21 +236,32 @@ extension ReplicaTables {
   }
 
   /// Writes an edit into the row, whose table has the column again. If the row has another value than
-  /// the edit was made from, or the table does not accept it, the edit is kept as a conflict.
+  /// the edit was made from, or the table does not accept it, the edit is kept as a conflict. An addition to a counter is
+  /// made to the value of the space: that is the same number if another copy has added as much.
   private func writeAgain(
-    _ edit: DroppedEdit, in column: NewColumn, over row: ReplicaRow, _ key: [FieldValue]
+    _ edit: DroppedEdit, in column: NewColumn, over row: ReplicaRow, _ key: [FieldValue],
+    _ merging: TableMerging
   ) throws {
     let (table, offset) = (row.table, column.offset)
     guard case .values(let values) = row.row else { return }
+    let present = values[offset]
     try forget(edit, table, key)
-    if values[offset].hasSameStorage(as: edit.value) { return }
+    var value = edit.value
+    let sum: FieldValue? =
+      if edit.isKnown, let base = row.base, base[edit.name.text].hasSameStorage(as: present) {
+        merging.sum(edit.name.text, base: edit.former, local: edit.value, remote: present)
+      } else {
+        nil
+      }
+    if let sum { value = sum }
+    if present.hasSameStorage(as: value) { return }
     // A row that the space does not have has got the default.
-    if values[offset].hasSameStorage(as: edit.former)
-      || row.base == nil && column.isStandard(values[offset])
+    if sum != nil || present.hasSameStorage(as: edit.former)
+      || row.base == nil && column.isStandard(present)
     {
       let assignment = "\(table.columnNames[offset].sqlQuoted) = ?\(key.count + 1)"
       do {
-        return try run(table.statements.update([assignment]), key, [edit.value])
+        return try run(table.statements.update([assignment]), key, [value])
       } catch let error as DatabaseError
         where error.forbidsRow && connection.isInTransaction
       {}

@@ -82,7 +82,9 @@ extension ReplicaTables {
     var draft = empty
     try readingRows {
       try reviveNeeded(schema)
-      for table in schema.tables { try touchDroppedEdits(of: table) }
+      for table in schema.tables {
+        try touchDroppedEdits(of: table, merging.merging(of: table.name))
+      }
       do {
         try connection.savepoint {
           let rests = try freezeByTable(schema, merging, into: &draft)
