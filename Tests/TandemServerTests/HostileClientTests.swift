@@ -167,6 +167,11 @@ import Testing
       let old = try http.connect()
       await old.send("GET /a HTTP/1.0\n\n")
       #expect(await old.answer()?.status == 200)
+      // Bytes of the target that are no UTF-8 are replaced.
+      let latin = try http.connect()
+      await latin.send(
+        Array("GET /caf".utf8) + [0xE9] + Array(" HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+      #expect(await latin.answer()?.status == 200)
     }
   }
 
@@ -198,6 +203,24 @@ import Testing
       #expect(events.first?.reason == reason)
       let labels = #"{route="server",status="\#(status)"}"#
       #expect(http.metrics.text.contains("tandem_http_requests_total\(labels) 1\n"))
+    }
+  }
+
+  @Test("A refusal that may be that of several connections names none of them")
+  func refusalBesideOthers() async throws {
+    try await TestHTTP.with { http in
+      let (bystander, connection) = (try http.connect(), try http.connect())
+      await bystander.send("G")
+      // The first answer shows that the server has the other connection.
+      await connection.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(await connection.answer()?.status == 200)
+      await connection.send("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\n\r\n")
+      #expect(await connection.text(until: "no end").hasPrefix("HTTP/1.1 414"))
+      try await http.expectService()
+      let events = http.log.all.filter { $0.status == 414 }
+      #expect(events.count == 1 && events.first?.address == nil)
+      await bystander.send("ET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(await bystander.answer()?.status == 200)
     }
   }
 

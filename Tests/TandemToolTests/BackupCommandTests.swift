@@ -179,6 +179,14 @@ struct BackupCommandTests: ShellSuite {
       rm -rf copy && cp -a whole copy && rm copy/lists.space
       "$tandem" restore --data new --space notes copy -q && ls new/notes.space
       """#)
+    let damaged = try await shell(
+      #"""
+      rm -rf new copy && cp -a whole copy && sed -i '/lists/s/^..../zzzz/' copy/SHA256SUMS
+      "$tandem" restore --data new --space notes copy -q && ls new/notes.space
+      ! "$tandem" restore --data new --space lists copy && "$tandem" backup --check copy
+      """#, status: 1)
+    #expect(damaged.error.contains("the list of the backup does not have it"))
+    #expect(damaged.error.contains("a line of it is damaged; name single spaces by --space"))
     // A backup of an earlier version has no list.
     let old = try await shell(
       #"rm -rf copy && cp -a whole copy && rm copy/SHA256SUMS copy/lists.space && "$tandem" backup --check copy"#

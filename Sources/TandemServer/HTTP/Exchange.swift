@@ -49,14 +49,17 @@ final class Exchange: Sendable {
   /// answer.
   static let maxIgnoredByteCount = 64 << 10
 
-  /// The path and the query of the request.
+  /// The path and the query of the request. Bytes that are no UTF-8 are replaced.
   let target: String
+  /// The length of the target as it was sent.
+  let targetByteCount: Int
   private let start = ContinuousClock.now
   private nonisolated(unsafe) let pointer: OpaquePointer
   private let state = Mutex(State())
 
-  init(target: String, _ pointer: OpaquePointer) {
-    self.target = target
+  init(target: UnsafePointer<CChar>, _ pointer: OpaquePointer) {
+    self.target = String(cString: target)
+    targetByteCount = strlen(target)
     self.pointer = pointer
   }
 

@@ -38,8 +38,10 @@ public final class HTTPServer: Sendable {
     var daemon: Daemon?
     /// The time of the last event about each limit of connections.
     var limitTimes: [String: ContinuousClock.Instant] = [:]
-    /// The statuses by which the library has refused requests, which nobody has logged yet.
-    var refusals: [(status: Int, time: ContinuousClock.Instant)] = []
+    /// The statuses by which the library has refused requests, which nobody has logged yet, each with the only connection
+    /// that it can have been then; `nil` if there were several.
+    var refusals:
+      [(status: Int, time: ContinuousClock.Instant, connection: ObjectIdentifier?)] = []
     /// The daemons with a former certificate, which accept no more connections.
     var retired: [Daemon] = []
   }
@@ -345,9 +347,10 @@ extension HTTPServer {
 
   /// The library refuses a request. It does not say which one: it closes its connection next.
   private func noteRefusal(_ status: Int) {
+    let refusable = connections.withLock { $0.filter(\.value.mayBeRefused).keys }
     state.withLock { state in
       state.refusals.removeAll { $0.time + Self.maxRefusalAge < .now }
-      state.refusals.append((status, .now))
+      state.refusals.append((status, .now, refusable.count == 1 ? refusable.first : nil))
     }
   }
 
@@ -362,13 +365,18 @@ extension HTTPServer {
     return event
   }
 
-  /// Logs that the library has refused the request of a connection, if it has: no line of a request had arrived.
+  /// Logs that the library has refused the request of a connection, if it may have: no line of a request had arrived. The
+  /// address is named only if it can be no other one's.
   private func logRefusal(on connection: ServerConnection) {
-    let status = state.withLock { state -> Int? in
+    let refusal = state.withLock { state in
       state.refusals.removeAll { $0.time + Self.maxRefusalAge < .now }
-      return state.refusals.isEmpty ? nil : state.refusals.removeFirst().status
+      let own = ObjectIdentifier(connection)
+      return state.refusals.firstIndex { $0.connection.map { $0 == own } ?? true }.map {
+        state.refusals.remove(at: $0)
+      }
     }
-    if let status { log(refused(status, from: connection.address)) }
+    guard let refusal else { return }
+    log(refused(refusal.status, from: refusal.connection.map { _ in connection.address } ?? nil))
   }
 
   /// The line of a request has arrived. Returns its context.
@@ -377,7 +385,7 @@ extension HTTPServer {
   ) -> UnsafeMutableRawPointer? {
     guard let target, let connection else { return nil }
     state.withLock { $0.activeCount += 1 }
-    let exchange = Exchange(target: String(cString: target), connection)
+    let exchange = Exchange(target: target, connection)
     return Unmanaged.passRetained(exchange).toOpaque()
   }
 
@@ -393,9 +401,8 @@ extension HTTPServer {
     let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
     switch exchange.phase {
     case .begun:
-      // Bytes that are no UTF-8 are replaced in the target, and change its length.
       let isWhole = cmicrohttp_is_whole(
-        connection, method, exchange.target.utf8.count, version)
+        connection, method, exchange.targetByteCount, version)
       return receive(
         headOf: exchange, String(cString: method), connection, isWhole: isWhole != 0)
     case .receiving where count.pointee > 0:

@@ -41,7 +41,12 @@ final class ServerConnection: Sendable {
 
   /// True if the library may have refused a request before its line was complete.
   var mayBeRefused: Bool {
-    state.withLock { state in if case .idle = state.phase { true } else { false } }
+    state.withLock { state in
+      switch state.phase {
+      case .idle, .ending: true
+      case .receiving, .waiting, .sending, .streaming, .refused: false
+      }
+    }
   }
 
   /// True if the client takes longer than it may.

@@ -28,11 +28,6 @@ package final class WebTokenSource: TokenSource {
     let key: String
   }
 
-  private enum Known {
-    case accepted(AccessToken)
-    case keys(WebKeys)
-  }
-
   /// The maximum length of a key set, in bytes.
   package static let maxKeyByteCount = WebKeys.maxByteCount
   /// The time after which keys are read again, unless their source says otherwise.
@@ -152,63 +147,69 @@ package final class WebTokenSource: TokenSource {
     let keys = try Self.keys(text, place, rules)
     state.withLock { state in
       state.waiting.subtract(waiting)
-      if state.unknown.count + waiting.count > Self.maxUnknownCount { state.unknown = [] }
-      state.unknown.formUnion(waiting)
       state.keys = keys
       state.age = Self.age(text.maxAge)
       state.readAt = .now
       let texts = Set(keys.keys.map(\.text))
       let gone = state.accepted.filter { !texts.contains($0.value.key) }.keys
       for hash in gone { state.accepted[hash] = nil }
-      state.unknown.formUnion(gone)
+      let unknown = waiting.union(gone)
+      if state.unknown.count + unknown.count > Self.maxUnknownCount { state.unknown = [] }
+      state.unknown.formUnion(unknown)
     }
   }
 
   /// The token of a text; `nil` if it is not a token of this kind.
   ///
-  /// - Throws: ``TokenRefusal``, which names a time if the key may be a new one, until the keys were read again;
-  ///   `SyncRequestError` with code `unavailable` if the keys are too old.
+  /// - Throws: ``TokenRefusal``, which names a time if the key may be a new one, until the keys were read again: such a
+  ///   token is no guess yet; `SyncRequestError` with code `unavailable` if the keys are too old.
   package func token(ofSecret text: String) throws -> AccessToken? {
     guard WebToken.isOne(text) else { return nil }
     let hash = SHA256Digest(of: text.utf8)
     let now = now()
-    let known = try state.withLock { state throws(SyncRequestError) -> Known in
+    let (known, keys) = state.withLock { state -> (AccessToken?, WebKeys?) in
       if let entry = state.accepted[hash], !entry.token.hasExpired(at: now) {
-        return .accepted(entry.token)
+        return (entry.token, nil)
       }
-      guard let readAt = state.readAt, readAt.duration(to: .now) <= Self.maxAge else {
-        beginReading(&state)
-        throw SyncRequestError(
-          .unavailable, "the server cannot read the keys of tokens; its log has the reason",
-          retryAfter: .seconds(60))
+      if let readAt = state.readAt, readAt.duration(to: .now) <= Self.maxAge {
+        return (nil, state.keys)
       }
-      return .keys(state.keys)
+      beginReading(&state)
+      return (nil, nil)
     }
-    guard case .keys(let keys) = known else {
-      if case .accepted(let token) = known { return token }
-      return nil
-    }
+    if let known { return known }
     do throws(WebTokenError) {
-      let (accepted, key) = try WebToken(text).accepted(by: rules, keys, now: now)
-      let token = AccessToken(
-        hash: hash, account: accepted.account, access: .write, scope: .spaces(accepted.writable),
-        alsoReads: accepted.readable, creates: .spaces(accepted.creatable),
-        expiry: accepted.expiry)
-      state.withLock { state in
-        // The keys may have changed since.
-        guard state.keys.keys.contains(where: { $0.text == key }) else { return }
-        if state.accepted.count >= Self.maxAcceptedCount {
-          state.accepted = state.accepted.filter { !$0.value.token.hasExpired(at: now) }
-          if state.accepted.count >= Self.maxAcceptedCount { state.accepted.removeAll() }
-        }
-        state.accepted[hash] = Entry(token: token, key: key)
-      }
-      return token
+      // What is no token is refused without keys, too.
+      let token = try WebToken(text)
+      if let keys { return try accept(token, hash, keys, at: now) }
     } catch {
+      let pause = error.isOfUnknownKey ? pause(before: hash) : nil
       throw TokenRefusal(
-        reason: error.description, isGuess: !error.isSigned,
-        retryAfter: error.isOfUnknownKey ? pause(before: hash) : nil)
+        reason: error.description, isGuess: !error.isSigned && pause == nil, retryAfter: pause)
     }
+    throw SyncRequestError(
+      .unavailable, "the server cannot read the keys of tokens; its log has the reason",
+      retryAfter: .seconds(60))
+  }
+
+  private func accept(
+    _ token: WebToken, _ hash: SHA256Digest, _ keys: WebKeys, at now: Double
+  ) throws(WebTokenError) -> AccessToken {
+    let (accepted, key) = try token.accepted(by: rules, keys, now: now)
+    let token = AccessToken(
+      hash: hash, account: accepted.account, access: .write, scope: .spaces(accepted.writable),
+      alsoReads: accepted.readable, creates: .spaces(accepted.creatable),
+      expiry: accepted.expiry)
+    state.withLock { state in
+      // The keys may have changed since.
+      guard state.keys.keys.contains(where: { $0.text == key }) else { return }
+      if state.accepted.count >= Self.maxAcceptedCount {
+        state.accepted = state.accepted.filter { !$0.value.token.hasExpired(at: now) }
+        if state.accepted.count >= Self.maxAcceptedCount { state.accepted.removeAll() }
+      }
+      state.accepted[hash] = Entry(token: token, key: key)
+    }
+    return token
   }
 
   /// The token as it is now; `nil` if it has expired, or if its key is gone.
@@ -224,7 +225,10 @@ package final class WebTokenSource: TokenSource {
   /// Begins to read the keys, unless that was tried lately.
   private func pause(before hash: SHA256Digest) -> Duration? {
     state.withLock { state in
-      guard !state.unknown.contains(hash) else { return nil }
+      guard !state.unknown.contains(hash) else {
+        beginReading(&state)
+        return nil
+      }
       if state.waiting.count >= Self.maxUnknownCount { state.waiting = [] }
       state.waiting.insert(hash)
       return beginReading(&state)

@@ -91,7 +91,7 @@ enum BackupCommand: Command {
     let bar = ProgressBar("checking", isQuiet: arguments[Flag.quiet])
     let names = try SpacePlace.names(
       arguments.all(Option.space), from: spaces, in: backup.path)
-    let list = try backup.list()
+    let list = try backup.list(isWhole: !arguments.has(Option.space))
     for (number, name) in names.enumerated() {
       bar.update(number, of: names.count, unit: "spaces")
       do {
@@ -165,7 +165,7 @@ enum BackupCommand: Command {
         } catch {
           TandemCLI.report("the space \(name) is not in the backup: \(error)")
           result.failed.append(name)
-          unlink(copy)
+          DatabaseFile.remove(copy)
           continue
         }
         result.spaceCount += 1

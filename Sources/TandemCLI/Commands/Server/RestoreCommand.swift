@@ -42,7 +42,7 @@ enum RestoreCommand: Command {
     let copies = try backup.spaces
     let names = try SpacePlace.names(
       arguments.all(Option.space), from: copies, in: backup.path)
-    let list = try backup.list()
+    let list = try backup.list(isWhole: !arguments.has(Option.space))
     let missing = backup.missingFiles(of: list).filter { $0 != SpaceBackup.tokensName }
     if !arguments.has(Option.space), let name = missing.first {
       throw FileError(

@@ -63,9 +63,12 @@ struct SpaceBackup {
   }
 
   /// The digests of the files by their names; `nil` if there is no list, as in a backup of an earlier version. Then it says so.
-  func list() throws -> [String: SHA256Digest]? {
+  ///
+  /// - Parameter isWhole: False to leave out lines that are damaged: the files of the others can still be checked.
+  func list(isWhole: Bool) throws -> [String: SHA256Digest]? {
     let file = "\(path)/\(Self.listName)"
     guard access(file, F_OK) == 0 else {
+      guard errno == ENOENT else { throw FileError(path: file, action: "read", code: errno) }
       TandemCLI.report(
         "\(path) has no list of its files, as an earlier version makes none: missing ones are not noticed"
       )
@@ -77,7 +80,11 @@ struct SpaceBackup {
       let parts = line.split(separator: " ", maxSplits: 1)
       guard parts.count == 2, parts[1].hasPrefix(" "),
         let digest = SHA256Digest(hexadecimal: String(parts[0]))
-      else { throw FileError(path: file, action: "used", reason: "a line of it is damaged") }
+      else {
+        guard isWhole else { continue }
+        throw FileError(
+          path: file, action: "used", reason: "a line of it is damaged; name single spaces by --space")
+      }
       list[String(parts[1].dropFirst())] = digest
     }
     return list
