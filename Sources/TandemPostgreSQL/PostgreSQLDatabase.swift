@@ -11,10 +11,15 @@ package final class PostgreSQLDatabase: Sendable {
   /// The number of requests that may wait for a connection.
   static let maxWaitingCount = 1_000
 
+  /// The connections. Requests wait only while none is idle.
   private struct State {
+    /// Those that no request uses; the one that was used last is taken first.
     var idle: [PostgreSQLWorker] = []
+    /// The number of all, also of those that requests use.
     var count = 0
+    /// The requests that wait, the first one first. They get `nil` if the database is closed meanwhile.
     var waiting: [CheckedContinuation<PostgreSQLWorker?, Never>] = []
+    /// True when connections end as soon as nobody uses them.
     var isClosed = false
   }
 

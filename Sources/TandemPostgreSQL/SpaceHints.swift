@@ -21,8 +21,12 @@ final class SpaceHints: Sendable {
       [.texts(payloads)])
   }
 
+  /// What the tasks of the node and the thread with the connection tell each other. Of a space, ``notes`` is on its way to
+  /// other nodes, and ``heads`` comes from them: a note is gone when it was sent, a head stays to be compared.
   private struct State {
+    /// Who waits for commits, by the number of the space.
     var followers: [Int64: [Int: AsyncStream<Void>.Continuation]] = [:]
+    /// The number of the last follower.
     var lastID = 0
     /// The newest versions of this node that other nodes have not heard of.
     var notes: [Int64: Int] = [:]
@@ -32,7 +36,9 @@ final class SpaceHints: Sendable {
     var tokens: (body: @Sendable (StoredTokens?) -> Void, version: Int64?)?
     /// When the heads and the tokens are read next; `nil` for now.
     var nextLook: ContinuousClock.Instant?
+    /// True once the thread was started: by the first commit or follower. Whoever has none has no connection more.
     var isStarted = false
+    /// True when the thread is to end.
     var isClosed = false
   }
 

@@ -2,8 +2,11 @@ import Synchronization
 
 /// Bytes on their way from one task to another.
 final class MemoryPipe: Sendable {
+  /// The bytes that were written and not read, and the tasks that wait: a reader while there are none, a writer while there
+  /// are too many.
   private struct State {
     var bytes: [UInt8] = []
+    /// True when nothing more can be written. What is there can still be read.
     var isClosed = false
     var reader: CheckedContinuation<Void, Never>?
     var writer: CheckedContinuation<Void, Never>?

@@ -12,14 +12,19 @@ internal import TandemSQLite
 /// change is in all mailboxes. So the result never goes back, and a run that joins misses nothing.
 /// The lock of the exchange is taken after that of the result, and never held for long.
 final class LiveEvaluation<Result: LiveResult>: Sendable {
+  /// The rows. Its lock is held while rows are read.
   private struct Progress {
     var result: Result
+    /// True when the result has the rows of a snapshot.
     var hasBegun = false
     var readPause = ReadPause()
   }
 
+  /// The runs and the driver. A run is in one of three states: it has a mailbox alone while it works, is counted by
+  /// `waitingCount` while its mailbox has a waiter, and is in `ready` from the delivery until the read has ended.
   fileprivate struct Exchange {
     var changes: ChangeSubscription?
+    /// The task that reads. It is idle unless a run waits.
     var driver: Task<Void, Never>?
     /// Resumed when a run waits.
     var idleDriver: CheckedContinuation<Void, Never>?
@@ -29,11 +34,13 @@ final class LiveEvaluation<Result: LiveResult>: Sendable {
     var ready: [CheckedContinuation<Void, Never>] = []
     /// The number of runs without a first change.
     var newcomerCount = 0
+    /// The number of the last run that joined.
     var lastPlace = 0
     /// True from before changes are taken until they are in the mailboxes.
     var isAdvancing = false
     /// The error that follows the changes in each mailbox.
     var failure: (any Error)?
+    /// True when the last run has left. Nobody joins any more.
     var isEnded = false
   }
 

@@ -11,8 +11,10 @@ struct MirrorRunState<Item: Identifiable & Sendable>: Sendable where Item.ID: Se
     var error: any Error
   }
 
+  /// The machine that decides what follows. It knows counts; the items and their errors are here.
   private var run: MirrorRun
   private let stages: [MirrorStageOptions]
+  /// True when nothing new begins. What is under way ends by itself.
   private var isCancelled = false
 
   /// The identities left to remove.
@@ -21,11 +23,13 @@ struct MirrorRunState<Item: Identifiable & Sendable>: Sendable where Item.ID: Se
   private(set) var items: [Item] = []
   /// The number of stages of each item that are settled: done, failed, or skipped after a failure.
   private var settledStageCounts: [Int] = []
+  /// The attempts that are repeated, by the number of the transfer. They come into the report only if the last one fails.
   private var failedAttempts: [Int: FailedAttempts] = [:]
   private(set) var report = MirrorReport<Item.ID>()
 
   /// The progress of the current stage; `nil` unless items are being transferred.
   private var progress: MirrorProgress?
+  /// The bytes received in all stages, also by attempts that failed.
   private var byteCount = 0
   /// The bytes received and the time passed when the current stage began.
   private var stageStart = (byteCount: 0, time: Duration.zero)

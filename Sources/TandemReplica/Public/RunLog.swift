@@ -3,12 +3,16 @@ internal import TandemSync
 
 /// The events of a run.
 final class RunLog: Sendable {
+  /// What the steps of the run note, and what its report has.
   private struct State {
+    /// The rows of commits that the space has accepted.
     var sent = RowCount()
-    /// The rows of the parts of the present commit that were sent, by the numbers of the parts.
+    /// The rows of the parts of the present commit that were sent, by the numbers of the parts: a part may be sent twice,
+    /// and counts in ``sent`` only when the whole commit is accepted.
     var sentParts: [Int: RowCount] = [:]
-    /// The rows of the present pull.
+    /// The rows of the present pull, also those that change nothing.
     var received = RowCount()
+    /// The rows that all pulls have written.
     var pulledCount = 0
     var declaredTables: [SpaceTable]?
     var spaceName: String?

@@ -30,18 +30,24 @@ final class Exchange: Sendable {
     case endless
   }
 
+  /// What has arrived of the request, and what was sent. The library's thread writes it, and the task that answers reads the
+  /// request and sets the answer.
   private struct State {
     var phase = Phase.begun
+    /// `nil` as long as only the line of the request has arrived.
     var head: ServedRequestHead?
     /// The client that the body and the answer are counted for.
     var client: String?
     var body: [UInt8] = []
+    /// The answer that was decided before the body had arrived. It is no phase: the rest of the body is read first.
     var refusal: HTTPAnswer?
+    /// The bytes that were read after the refusal. Those of ``body`` count in the limits of all requests, these do not.
     var ignoredByteCount = 0
     /// The length of the answer, as far as it counts.
     var answerByteCount = 0
     /// The event for the log, once there is an answer.
     var event: ServerEvent?
+    /// The bytes that were given to the library, for the log.
     var sentByteCount = 0
   }
 

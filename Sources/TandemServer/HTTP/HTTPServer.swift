@@ -23,12 +23,17 @@ public final class HTTPServer: Sendable {
     }
   }
 
+  /// What the library's thread and the tasks that answer share. The connections have a lock of their own, which is held for
+  /// a walk through all of them.
   struct State {
     /// The requests between their line and the end of their answer.
     var activeCount = 0
-    /// The requests that tasks answer.
+    /// The requests that tasks answer: their connections are suspended.
     var waiting: [ObjectIdentifier: Exchange] = [:]
+    /// The answers without end, by their requests, which no longer wait.
     var streams: [ObjectIdentifier: AnswerStream] = [:]
+    /// The memory of bodies that arrive, and of answers that are sent. Each has a limit, so that slow readers do not keep
+    /// requests from arriving.
     var bodies: MemoryShares
     var answers: MemoryShares
     /// The bytes of bodies and answers that were released since memory was returned to the system.

@@ -25,6 +25,8 @@ package final class ServerMetrics: Sendable {
     let status: Int
   }
 
+  /// The numbers since the start. Durations have histograms of their own, because an answer is counted when it begins, and
+  /// a request when it ends.
   private struct State {
     var counts: [Event: Int] = [:]
     var answers: [Answer: Int] = [:]

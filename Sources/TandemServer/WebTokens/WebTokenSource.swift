@@ -8,13 +8,17 @@ package final class WebTokenSource: TokenSource {
   /// The text of a key set, and the time for which it may be used, if its source said so.
   package typealias KeyText = (bytes: [UInt8], maxAge: Duration?)
 
+  /// The keys, and what was found out by them.
   private struct State {
+    /// Those that were read last.
     var keys: WebKeys
     /// The time until the next reading.
     var age: Duration
-    /// `nil` until the keys could be read.
+    /// `nil` until the keys could be read. They count for two days from then on.
     var readAt: ContinuousClock.Instant?
+    /// The last attempt, also one that failed: the next one waits for a while.
     var triedAt: ContinuousClock.Instant
+    /// The tokens whose signature need not be checked again.
     var accepted: [SHA256Digest: Entry] = [:]
     /// The tokens of keys that are not known: those that wait for the next reading, and those that a reading since their
     /// first request has not helped.
