@@ -10,6 +10,15 @@ package final class PostgreSQLDatabase: Sendable {
   package static let defaultConnectionCount = 8
   /// The number of requests that may wait for a connection.
   static let maxWaitingCount = 1_000
+  /// The time that a request may wait for one, so that it is refused while its client still waits for the answer.
+  package static let defaultWait = Duration.seconds(10)
+
+  private struct Waiter {
+    let number: Int
+    let continuation: CheckedContinuation<PostgreSQLWorker?, Never>
+    /// Ends the wait.
+    let timer: Task<Void, Never>
+  }
 
   /// The connections. Requests wait only while none is idle.
   private struct State {
@@ -17,23 +26,28 @@ package final class PostgreSQLDatabase: Sendable {
     var idle: [PostgreSQLWorker] = []
     /// The number of all, also of those that requests use.
     var count = 0
-    /// The requests that wait, the first one first. They get `nil` if the database is closed meanwhile.
-    var waiting: [CheckedContinuation<PostgreSQLWorker?, Never>] = []
+    /// The requests that wait, the first one first. They get `nil` if they are cancelled, have waited too long, or the
+    /// database is closed.
+    var waiting: [Waiter] = []
+    /// The number of the last request.
+    var lastNumber = 0
     /// True when connections end as soon as nobody uses them.
     var isClosed = false
   }
 
   private let address: String
   private let maxConnectionCount: Int
+  private let maxWait: Duration
   private let log: @Sendable (String) -> Void
   private let state = Mutex(State())
   let hints: SpaceHints
 
   private init(
-    address: String, hintAddress: String?, maxConnectionCount: Int,
+    address: String, hintAddress: String?, maxConnectionCount: Int, maxWait: Duration = defaultWait,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.log = log
+    self.maxWait = maxWait
     self.address = address
     self.maxConnectionCount = maxConnectionCount
     hints = SpaceHints(address: hintAddress ?? address)
@@ -46,16 +60,19 @@ package final class PostgreSQLDatabase: Sendable {
   ///   - hintAddress: The address of the server itself, if the other one is that of a pooler: notifications do not pass
   ///     a pooler.
   ///   - creates: True to create the schema if it is missing.
+  ///   - maxWait: The time that a request may wait while others use all connections.
   ///   - patience: The time after which the log says that the server does not answer.
   ///   - log: Called with errors that clients are not told, on any thread.
   /// - Throws: ``PostgreSQLError`` if the server cannot be reached, or the schema is not one that this version can use.
   package static func open(
     address: String, hintAddress: String? = nil, creates: Bool,
-    maxConnectionCount: Int = defaultConnectionCount, patience: Duration = .seconds(5),
+    maxConnectionCount: Int = defaultConnectionCount, maxWait: Duration = defaultWait,
+    patience: Duration = .seconds(5),
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> PostgreSQLDatabase {
     let database = PostgreSQLDatabase(
-      address: address, hintAddress: hintAddress, maxConnectionCount: maxConnectionCount, log: log)
+      address: address, hintAddress: hintAddress, maxConnectionCount: maxConnectionCount,
+      maxWait: maxWait, log: log)
     let waiting = Task {
       try await Task.sleep(for: patience)
       log(
@@ -154,7 +171,7 @@ package final class PostgreSQLDatabase: Sendable {
       defer { (state.idle, state.waiting) = ([], []) }
       return (state.idle, state.waiting)
     }
-    for continuation in waiting { continuation.resume(returning: nil) }
+    for waiter in waiting { waiter.end(with: nil) }
     for worker in workers { await worker.close() }
     hints.close()
   }
@@ -177,19 +194,32 @@ extension PostgreSQLDatabase {
   }
 
   private func checkOut() async throws -> PostgreSQLWorker {
-    let worker: PostgreSQLWorker? = await withCheckedContinuation { continuation in
-      let decision = state.withLock { state -> PostgreSQLWorker?? in
-        guard !state.isClosed else { return .some(nil) }
-        if let idle = state.idle.popLast() { return idle }
-        if state.count < maxConnectionCount {
-          state.count += 1
-          return PostgreSQLWorker(address: address)
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    let worker: PostgreSQLWorker? = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let decision = state.withLock { state -> PostgreSQLWorker?? in
+          guard !state.isClosed, !Task.isCancelled else { return .some(nil) }
+          if let idle = state.idle.popLast() { return idle }
+          if state.count < maxConnectionCount {
+            state.count += 1
+            return PostgreSQLWorker(address: address)
+          }
+          guard state.waiting.count < Self.maxWaitingCount else { return .some(nil) }
+          let timer = Task {
+            do { try await Task.sleep(for: maxWait) } catch { return }
+            endWait(number)
+          }
+          state.waiting.append(
+            Waiter(number: number, continuation: continuation, timer: timer))
+          return .none
         }
-        guard state.waiting.count < Self.maxWaitingCount else { return .some(nil) }
-        state.waiting.append(continuation)
-        return .none
+        if let decision { continuation.resume(returning: decision) }
       }
-      if let decision { continuation.resume(returning: decision) }
+    } onCancel: {
+      endWait(number)
     }
     guard let worker else {
       throw SyncRequestError(
@@ -199,16 +229,30 @@ extension PostgreSQLDatabase {
     return worker
   }
 
+  /// Lets a request wait no longer, if it does.
+  private func endWait(_ number: Int) {
+    let waiter = state.withLock { state in
+      state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+    }
+    waiter?.end(with: nil)
+  }
+
   private func checkIn(_ worker: PostgreSQLWorker) async {
-    let (next, closes) = state.withLock {
-      state -> (CheckedContinuation<PostgreSQLWorker?, Never>?, Bool) in
+    let (next, closes) = state.withLock { state -> (Waiter?, Bool) in
       if state.isClosed { return (nil, true) }
       if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false) }
       state.idle.append(worker)
       return (nil, false)
     }
-    next?.resume(returning: worker)
+    next?.end(with: worker)
     if closes { await worker.close() }
+  }
+}
+
+extension PostgreSQLDatabase.Waiter {
+  fileprivate func end(with worker: PostgreSQLWorker?) {
+    timer.cancel()
+    continuation.resume(returning: worker)
   }
 }
 

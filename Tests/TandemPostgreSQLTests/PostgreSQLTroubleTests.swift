@@ -127,6 +127,35 @@ import Testing
     await database.close()
   }
 
+  @Test(
+    "A request that waits for a connection too long, or is cancelled, gives up its place",
+    arguments: [true, false])
+  func longWait(isCancelled: Bool) async throws {
+    let database = try await PostgreSQLDatabase.open(
+      address: try TestCluster.shared.get().makeDatabase(), creates: true, maxConnectionCount: 1,
+      maxWait: isCancelled ? .seconds(3_600) : .milliseconds(1))
+    let gate = DispatchSemaphore(value: 0)
+    let (held, hold) = AsyncStream<Void>.makeStream()
+    let holder = Task {
+      try await database.run { _ in
+        hold.finish()
+        gate.wait()
+      }
+    }
+    for await _ in held {}
+    let request = Task { try await PostgreSQLSpaceStore.names(database) }
+    // Mostly, the request waits by now.
+    for _ in 0..<100 { await Task.yield() }
+    if isCancelled { request.cancel() }
+    let refusal = await #expect(throws: SyncRequestError.self) { try await request.value }
+    #expect(refusal?.code == .unavailable && refusal?.retryAfter != nil)
+    gate.signal()
+    try await holder.value
+    // The connection is given to nobody who has left.
+    #expect(try await PostgreSQLSpaceStore.names(database) == [])
+    await database.close()
+  }
+
   @Test("A start that waits for the server says so")
   func patience() async throws {
     let proxy = try TestProxy(to: try TestCluster.shared.get().socket)

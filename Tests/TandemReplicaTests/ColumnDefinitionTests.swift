@@ -179,6 +179,36 @@ struct ColumnDefinitionTests {
     #expect(try replicas.map(notices) == [[], []])
   }
 
+  @Test("Another policy is named until all copies have the same, and the space one of them")
+  func policies() throws {
+    func replica(_ seed: UInt64, _ policies: [String: FieldPolicy]) throws -> TestReplica {
+      try TestReplica(
+        seed: seed, ["CREATE TABLE t (id TEXT PRIMARY KEY, a INT, b, c, d)"],
+        tables: [AttachedTable("t", policies: policies)], space: space)
+    }
+    let first = try replica(1, ["a": .counter, "b": .maximum, "c": .local])
+    let known = try first.read { try $0.spaceTables() }
+    #expect(known[0].definitions?.map(\.policy) == [nil, "counter", "maximum", "local", nil])
+    let second = try replica(2, ["b": .maximum, "c": .remote, "d": .text])
+    let notices = try notices(second)
+    #expect(
+      notices.map { $0.prefix { $0 != ":" } } == [
+        "the column a of t has no policy here and the policy counter in the space",
+        "the column d of t has the policy text here and no policy in the space",
+      ])
+    #expect(notices[0].contains("replaces the additions of others"))
+    #expect(!notices[1].contains("replaces the additions of others"))
+    try second.write { try $0.setPolicy(.counter, "a", of: "t") }
+    try second.write { try $0.setPolicy(nil, "d", of: "t") }
+    #expect(try self.notices(second) == [])
+    for file in [first, second] { try file.write { try $0.setPolicy(.minimum, "b", of: "t") } }
+    try converge([first, second], space)
+    #expect(try [first, second].map { try self.notices($0).count } == [1, 1])
+    _ = try space.redefine("t")
+    try converge([first, second], space)
+    #expect(try [first, second].map { try self.notices($0) } == [[], []])
+  }
+
   @Test("attach advises to leave out a column that triggers of another table write")
   func derived() throws {
     let list = "CREATE TABLE list (id TEXT PRIMARY KEY, n INT DEFAULT 0, name, stamp)"

@@ -167,7 +167,9 @@ import Testing
     #expect(provider.count == 3)
   }
 
-  @Test("Tokens of unknown keys are answered 503 with a time, and count for bans when the keys were read")
+  @Test(
+    "Tokens of unknown keys are answered 503 with a time, and count for bans when the keys were read"
+  )
   func unknownKeyBan() async throws {
     let test = try TestService()
     var limits = SyncService.Limits()
@@ -203,7 +205,8 @@ import Testing
       try source.token(ofSecret: vectors.accepted("EdDSA"))
     }
     #expect(error?.code == .unavailable)
-    #expect(throws: TokenRefusal(reason: "it is no JSON Web Token with a signature", isGuess: true)) {
+    #expect(throws: TokenRefusal(reason: "it is no JSON Web Token with a signature", isGuess: true))
+    {
       try source.token(ofSecret: "a.b")
     }
     let running = Task { await source.run() }

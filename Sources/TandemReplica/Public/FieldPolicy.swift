@@ -7,7 +7,8 @@ internal import TandemSync
 /// every program that synchronizes the file uses it.
 ///
 /// Give all replicas of a space the same policies: each merge is made by the replica that receives the
-/// other change.
+/// other change. The space keeps those of the first one, and the notices of ``ReplicaStatus`` name
+/// what differs.
 public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
   /// Integers to which each replica adds: the sum of all additions, exactly.
   case counter
@@ -133,6 +134,9 @@ extension ReplicaTables {
         [.text(entry.table), .text(entry.column)])
     }
     if let policy { try insert(policy, name, of: found.name) }
+    // The file declares it.
+    forgetSchema()
+    _ = try schema()
   }
 
   /// The names of the columns of each table with a policy, in the order of the table.

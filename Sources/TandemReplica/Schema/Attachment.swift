@@ -17,19 +17,22 @@ extension ReplicaTables {
           + "in UTF-8, and attach that: sqlite3 OLD .dump | sqlite3 NEW")
     }
     var declarations: [SpaceTable] = []
+    var policies: [(table: String, column: String, policy: String)] = []
     for choice in choices {
       let declaration = try TableChoice(choice, in: connection).declaration()
       guard !declarations.contains(where: { $0.name.isSameSQLName(as: declaration.name) }) else {
         throw ReplicaError(.unsuitable, "the table \(declaration.name) is named twice")
       }
-      _ = try choice.policies(for: declaration)
+      policies += try choice.policies(for: declaration).map {
+        (declaration.name, $0.0, $0.1.rawValue)
+      }
       try choice.checkGranularity(of: declaration)
       let table = try ReplicaTable(declaration, in: connection)
       try connection.checkStatements(on: table, .unsuitable)
       try connection.checkDefaults(of: table, .unsuitable)
       declarations.append(declaration)
     }
-    declarations = try constrained(declarations)
+    declarations = try constrained(declarations, policies)
     for (choice, declaration) in zip(choices, declarations) {
       _ = try choice.sameRules(for: declaration)
     }

@@ -7,7 +7,9 @@ internal import TandemSync
 
 extension TableConstraints {
   /// How the table defines its synchronized columns.
-  func definitions() throws -> [SpaceColumn] {
+  ///
+  /// - Parameter policies: The names of the policies for its columns.
+  func definitions(_ policies: [FieldName: String]) throws -> [SpaceColumn] {
     let isStrict =
       try connection.rows(
         "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.text(table.name)]
@@ -20,7 +22,7 @@ extension TableConstraints {
       return SpaceColumn(
         name, type: row[1].textValue ?? "", isStrict: isStrict, isRequired: row[2] != 0,
         defaultText: row[3].textValue,
-        checks: checks.filter { $0.names.contains(name) }.map(\.text))
+        checks: checks.filter { $0.names.contains(name) }.map(\.text), policy: policies[name])
     }
   }
 }

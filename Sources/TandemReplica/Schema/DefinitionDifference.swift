@@ -28,7 +28,7 @@ struct DefinitionDifference {
     let keys = own.keyColumns.map { FieldName($0) }
     return columns.flatMap { column in
       let others = keys.contains(column.own.name) ? [] : [requirement(column), standard(column)]
-      return ([type(column)] + others).compactMap { $0 }
+      return ([type(column)] + others + [policy(column)]).compactMap { $0 }
     } + checks
   }
 
@@ -65,6 +65,21 @@ struct DefinitionDifference {
     return
       "the column \(column.own.name) of \(own.name) has \(text(column.own)) here and \(text(column.other)) in the "
       + "space: a row that leaves the column out gets another value in each copy that makes it; \(remedy)"
+  }
+
+  /// One copy whose value stays, and others whose value does not, agree.
+  private func policy(_ column: Column) -> String? {
+    let sides = [column.own.policy, column.other.policy]
+    let priority = [FieldPolicy.local, .remote].map { Optional($0.rawValue) }
+    guard sides[0] != sides[1], !sides.allSatisfy(priority.contains) else { return nil }
+    let texts = sides.map { policy in policy.map { "the policy \($0)" } ?? "no policy" }
+    let count =
+      sides.contains(FieldPolicy.counter.rawValue)
+      ? ", and a number that a copy without the policy counter writes replaces the additions of others"
+      : ""
+    return
+      "the column \(column.own.name) of \(own.name) has \(texts[0]) here and \(texts[1]) in the space: what a merge makes "
+      + "of edits of two copies depends on the copy that merges them\(count); \(remedy)"
   }
 
   /// Each `CHECK` that only one side has, if the other side knows all columns that it names.

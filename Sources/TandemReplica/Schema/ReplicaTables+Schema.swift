@@ -120,7 +120,7 @@ extension ReplicaTables {
     let declared = stored.map(\.withoutConstraints)
     let known = try declared.map(remaining)
     let fitted = try fitted(known)
-    let constrained = try constrained(fitted, stored: stored)
+    let constrained = try constrained(fitted, stored: stored, policies())
     let schema = try ReplicaSchema(constrained, in: connection)
     var disturbed: [ReplicaTable] = []
     for (table, known) in zip(schema.tables, known) {

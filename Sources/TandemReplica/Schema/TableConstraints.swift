@@ -304,10 +304,15 @@ extension ReplicaTables {
 
   /// These tables with the rules that span rows or fields, and the definitions of their columns.
   ///
-  /// - Parameter stored: The tables as the file has declared them already; none while it is being attached.
+  /// - Parameters:
+  ///   - stored: The tables as the file has declared them already; none while it is being attached.
+  ///   - policies: The policies for columns.
   /// - Throws: Also ``ReplicaError`` with code `unsuitable` if a row of a file that is being attached refers to a number
   ///   which no row has, and which the space would give to a row of another copy.
-  func constrained(_ tables: [SpaceTable], stored: [SpaceTable] = []) throws -> [SpaceTable] {
+  func constrained(
+    _ tables: [SpaceTable], stored: [SpaceTable] = [],
+    _ policies: [(table: String, column: String, policy: String)]
+  ) throws -> [SpaceTable] {
     let numbered = tables.filter(\.isNumbered).map { FieldName($0.name) }
     return try tables.map { table in
       var constrained = table
@@ -323,7 +328,9 @@ extension ReplicaTables {
             + "(PRAGMA foreign_key_check(\(table.name.sqlQuoted)))")
       }
       constrained.constraints = constraints.declared
-      constrained.definitions = try constraints.definitions()
+      let own = policies.filter { UTF8Order.areEqual($0.table, table.name) }
+      constrained.definitions = try constraints.definitions(
+        Dictionary(own.map { (FieldName($0.column), $0.policy) }) { $1 })
       return constrained
     }
   }

@@ -45,8 +45,7 @@ public final class HTTPServer: Sendable {
     var limitTimes: [String: ContinuousClock.Instant] = [:]
     /// The statuses by which the library has refused requests, which nobody has logged yet, each with the only connection
     /// that it can have been then; `nil` if there were several.
-    var refusals:
-      [(status: Int, time: ContinuousClock.Instant, connection: ObjectIdentifier?)] = []
+    var refusals: [(status: Int, time: ContinuousClock.Instant, connection: ObjectIdentifier?)] = []
     /// The daemons with a former certificate, which accept no more connections.
     var retired: [Daemon] = []
   }

@@ -82,8 +82,8 @@ extension SpaceTable: Hashable {
   }
 }
 
-/// How a table defines one of its columns, as far as copies may differ in the rows that they accept. A space checks
-/// nothing by it: copies show their users what differs.
+/// How a table defines one of its columns, as far as copies may differ in the rows that they accept, and how a copy merges
+/// it. A space checks nothing by it: copies show their users what differs.
 package struct SpaceColumn: Hashable, Sendable {
   /// The name of the column.
   package let name: FieldName
@@ -97,10 +97,12 @@ package struct SpaceColumn: Hashable, Sendable {
   package let defaultText: String?
   /// The expressions of each `CHECK` that names the column, as SQL.
   package let checks: [String]
+  /// The name of the policy for values that two copies changed; `nil` if there is none.
+  package var policy: String?
 
   package init(
     _ name: FieldName, type: String, isStrict: Bool = false, isRequired: Bool = false,
-    defaultText: String? = nil, checks: [String] = []
+    defaultText: String? = nil, checks: [String] = [], policy: String? = nil
   ) {
     self.name = name
     self.type = type
@@ -108,6 +110,7 @@ package struct SpaceColumn: Hashable, Sendable {
     self.isRequired = isRequired
     self.defaultText = defaultText
     self.checks = checks
+    self.policy = policy
   }
 }
 

@@ -82,6 +82,7 @@ extension SyncMessageReading {
     var isRequired: Bool?
     var defaultText: String?
     var checks: [String]?
+    var policy: String?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "column": try field.set(&name, try reading.cursor.string())
@@ -95,13 +96,14 @@ extension SyncMessageReading {
           try reading.array(SyncLimits.maxConstraintCount) { (reading) throws(TextFault) in
             try reading.cursor.string()
           })
+      case "policy": try field.set(&policy, try reading.cursor.string())
       default: throw field.unknown()
       }
     }
     return SpaceColumn(
       FieldName(try required(name, "column", start)), type: try required(type, "type", start),
       isStrict: isStrict ?? false, isRequired: isRequired ?? false, defaultText: defaultText,
-      checks: checks ?? [])
+      checks: checks ?? [], policy: policy)
   }
 
   private mutating func names() throws(TextFault) -> [String] {
@@ -180,6 +182,7 @@ extension SpaceColumn: JSONWritable {
       if isRequired { json.field("notNull", true) }
       if let defaultText { json.field("default", defaultText) }
       if !checks.isEmpty { json.field("checks", checks) }
+      if let policy { json.field("policy", policy) }
     }
   }
 }

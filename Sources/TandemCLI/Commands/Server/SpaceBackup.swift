@@ -83,7 +83,8 @@ struct SpaceBackup {
       else {
         guard isWhole else { continue }
         throw FileError(
-          path: file, action: "used", reason: "a line of it is damaged; name single spaces by --space")
+          path: file, action: "used",
+          reason: "a line of it is damaged; name single spaces by --space")
       }
       list[String(parts[1].dropFirst())] = digest
     }

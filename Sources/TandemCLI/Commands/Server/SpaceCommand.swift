@@ -32,9 +32,9 @@ enum SpaceCommand: Command {
       constraint still check it themselves, so that they may be unable to write rows of other copies: change
       their tables first. A server may be using the space.
 
-      --redefine is for a table whose columns all copies have changed: to another type, default, NOT NULL or
-      CHECK. They are shown the differences from the former definitions until the space forgets these. No record
-      changes.
+      --redefine is for a table whose columns all copies have changed: to another type, default, NOT NULL,
+      CHECK or policy. They are shown the differences from the former definitions until the space forgets these.
+      No record changes.
 
       rename NAME gives a space another name; its access tokens need the new name. Users attach their
       files to it, without --table, and keep all edits. delete removes a space with its history; the
@@ -158,6 +158,6 @@ extension SpaceColumn {
   /// The words behind the name of the column.
   fileprivate var words: [String] {
     [type, isStrict ? "(STRICT)" : "", isRequired ? "NOT NULL" : ""].filter { !$0.isEmpty }
-      + (defaultText.map { ["DEFAULT \($0)"] } ?? [])
+      + (defaultText.map { ["DEFAULT \($0)"] } ?? []) + (policy.map { ["(\($0))"] } ?? [])
   }
 }
