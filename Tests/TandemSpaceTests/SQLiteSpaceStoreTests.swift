@@ -185,6 +185,22 @@ import Testing
   }
 
   @Test(
+    "A space with a trigger or a view in its file, whose SQL would run for each reader, is refused",
+    .onlyOnSQLite,
+    arguments: [
+      "TRIGGER found AFTER INSERT ON record BEGIN DELETE FROM history; END",
+      "VIEW found AS SELECT * FROM record",
+    ])
+  func foreignPrograms(definition: String) async throws {
+    await close(try await store())
+    try DatabaseConnection(path: path).execute("CREATE \(definition)")
+    let error = await #expect(throws: SpaceError.self) {
+      try await SQLiteSpaceStore.open(path: path, creates: false)
+    }
+    #expect(error?.code == .notASpace && error?.description.contains("\"found\"") == true)
+  }
+
+  @Test(
     "Opening refuses a missing file unless it may create one, and another database always",
     .onlyOnSQLite)
   func otherFiles() async throws {

@@ -143,7 +143,8 @@ import Testing
     let line = try #require(await tool.line())
     let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
     #expect(try await answer("\(url)/v1/spaces", secret: secret).status == 200)
-    #expect(try await answer("\(url)/v1/spaces", secret: "a.b.c").status == 503)
+    #expect(try await answer("\(url)/v1/spaces", secret: "e30.e30.eA").status == 503)
+    #expect(try await answer("\(url)/v1/spaces", secret: "a.b.c").status == 401)
     tool.signal(SIGTERM)
     #expect(await tool.end() == 0)
   }

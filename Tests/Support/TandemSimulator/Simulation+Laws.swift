@@ -312,6 +312,7 @@ extension Simulation {
       _ = try file.report(to: &ledger, at: step)
     }
     try checkForeignKeys()
+    try checkAcceptance()
     try checkRows()
     try checkLateIndexes()
     for file in files { try checkReferences(of: file) }
@@ -419,7 +420,7 @@ extension Simulation {
   private func checkForeignKeys() throws {
     let accidents: Set<Scenario.Accident> = [.fileRestore, .spaceRestore, .newEpoch, .recordLimit]
     guard accidents.isDisjoint(with: scenario.accidents), !mayMissEdits,
-      scenario.enforcesForeignKeys, !schema.tables.contains(where: \.isChecked)
+      scenario.enforcesForeignKeys
     else { return }
     for file in files {
       let rows = try file.database.read { connection in
@@ -434,6 +435,20 @@ extension Simulation {
       }
       guard rows.isEmpty else {
         throw SimulationViolation("rows of file \(file.number) refer to rows that do not exist")
+      }
+    }
+  }
+
+  /// Files of one schema accept all records of the space.
+  private func checkAcceptance() throws {
+    let accidents: Set<Scenario.Accident> = [.fileRestore, .spaceRestore, .newEpoch, .recordLimit]
+    guard accidents.isDisjoint(with: scenario.accidents), !mayMissEdits else { return }
+    for file in files {
+      let found = try file.database.read {
+        try $0.row("SELECT * FROM tandem_parked WHERE reason NOT NULL", [])
+      }
+      if let found {
+        throw SimulationViolation("file \(file.number) does not accept a record: \(found)")
       }
     }
   }
