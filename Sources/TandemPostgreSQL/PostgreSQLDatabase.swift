@@ -18,6 +18,11 @@ package final class PostgreSQLDatabase: Sendable {
     let continuation: CheckedContinuation<PostgreSQLWorker?, Never>
     /// Ends the wait.
     let timer: Task<Void, Never>
+
+    func end(with worker: PostgreSQLWorker?) {
+      timer.cancel()
+      continuation.resume(returning: worker)
+    }
   }
 
   /// The connections. Requests wait only while none is idle.
@@ -246,13 +251,6 @@ extension PostgreSQLDatabase {
     }
     next?.end(with: worker)
     if closes { await worker.close() }
-  }
-}
-
-extension PostgreSQLDatabase.Waiter {
-  fileprivate func end(with worker: PostgreSQLWorker?) {
-    timer.cancel()
-    continuation.resume(returning: worker)
   }
 }
 
