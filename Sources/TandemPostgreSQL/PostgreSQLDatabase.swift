@@ -31,10 +31,9 @@ package final class PostgreSQLDatabase: Sendable {
     var idle: [PostgreSQLWorker] = []
     /// The number of all, also of those that requests use.
     var count = 0
-    /// The requests that wait, the first one first. They get `nil` if they are cancelled, have waited too long, or the
-    /// database is closed.
+    /// The requests that wait, the first one first. They get `nil` if they have waited too long, or the database is closed.
     var waiting: [Waiter] = []
-    /// The number of the last request.
+    /// The number of the last request that had to wait.
     var lastNumber = 0
     /// True when connections end as soon as nobody uses them.
     var isClosed = false
@@ -199,32 +198,20 @@ extension PostgreSQLDatabase {
   }
 
   private func checkOut() async throws -> PostgreSQLWorker {
-    let number = state.withLock { state in
-      state.lastNumber += 1
-      return state.lastNumber
-    }
-    let worker: PostgreSQLWorker? = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let decision = state.withLock { state -> PostgreSQLWorker?? in
-          guard !state.isClosed, !Task.isCancelled else { return .some(nil) }
-          if let idle = state.idle.popLast() { return idle }
-          if state.count < maxConnectionCount {
-            state.count += 1
-            return PostgreSQLWorker(address: address)
-          }
-          guard state.waiting.count < Self.maxWaitingCount else { return .some(nil) }
-          let timer = Task {
-            do { try await Task.sleep(for: maxWait) } catch { return }
-            endWait(number)
-          }
-          state.waiting.append(
-            Waiter(number: number, continuation: continuation, timer: timer))
-          return .none
+    let worker: PostgreSQLWorker? = await withCheckedContinuation { continuation in
+      let decision = state.withLock { state -> PostgreSQLWorker?? in
+        guard !state.isClosed else { return .some(nil) }
+        if let idle = state.idle.popLast() { return idle }
+        if state.count < maxConnectionCount {
+          state.count += 1
+          return PostgreSQLWorker(address: address)
         }
-        if let decision { continuation.resume(returning: decision) }
+        guard state.waiting.count < Self.maxWaitingCount else { return .some(nil) }
+        state.lastNumber += 1
+        state.waiting.append(waiter(state.lastNumber, continuation))
+        return .none
       }
-    } onCancel: {
-      endWait(number)
+      if let decision { continuation.resume(returning: decision) }
     }
     guard let worker else {
       throw SyncRequestError(
@@ -234,12 +221,17 @@ extension PostgreSQLDatabase {
     return worker
   }
 
-  /// Lets a request wait no longer, if it does.
-  private func endWait(_ number: Int) {
-    let waiter = state.withLock { state in
-      state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+  private func waiter(
+    _ number: Int, _ continuation: CheckedContinuation<PostgreSQLWorker?, Never>
+  ) -> Waiter {
+    let timer = Task {
+      do { try await Task.sleep(for: maxWait) } catch { return }
+      let waiter = state.withLock { state in
+        state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+      }
+      waiter?.end(with: nil)
     }
-    waiter?.end(with: nil)
+    return Waiter(number: number, continuation: continuation, timer: timer)
   }
 
   private func checkIn(_ worker: PostgreSQLWorker) async {

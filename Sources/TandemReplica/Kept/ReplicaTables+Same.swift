@@ -13,7 +13,7 @@ extension ReplicaTables {
     guard !edits.isEmpty else { return }
     let rules = try sameRules()
     // Without triggers, nothing would note the edits that this makes.
-    guard !rules.isEmpty, try !foreignTriggers().areUnreadable else { return }
+    guard !rules.isEmpty, !isQuiet, try !foreignTriggers().areUnreadable else { return }
     try withoutSilencedTriggers { _ = try joinAll(edits, by: rules) }
   }
 
@@ -189,7 +189,14 @@ extension ReplicaTables {
         isInsertion: false)
     ]
     while let row = rows.popLast() {
-      try moveDroppedReferences(to: row)
+      for (child, follower) in try moveDroppedReferences(to: row) {
+        found[follower.id] = true
+        guard follower.base == nil, let version = follower.local else { continue }
+        rows.append(
+          MovedRow(
+            table: child, key: follower.key.id, record: version, newKey: follower.key.id,
+            newRecord: version, isInsertion: true))
+      }
       for foreignKey in try schema().foreignKeys where foreignKey.parent === row.table {
         guard let old = foreignKey.values(of: row.record, row.key),
           let new = foreignKey.values(of: row.newRecord, row.newKey), old != new || row.isInsertion
@@ -225,21 +232,35 @@ extension ReplicaTables {
     }
   }
 
-  /// Lets edits of dropped columns that refer to a row refer to another one. Those of several columns that refer to it
-  /// together stay.
-  private func moveDroppedReferences(to row: MovedRow) throws {
-    let tables = try schema()
-    guard tables.tables.contains(where: \.mayHaveDroppedEdits) else { return }
-    for reference in try spaceReferences(tables)
-    where reference.isAlone && reference.table.mayHaveDroppedEdits
-      && reference.parent == FieldName(row.table.name)
-    {
-      let name = reference.parentColumn.text
+  /// Lets edits of dropped columns that refer to a row refer to another one, and rejected changes that have such a column.
+  /// Those of several columns that refer to it together stay.
+  ///
+  /// - Returns: The rejected changes, with their tables.
+  private func moveDroppedReferences(
+    to row: MovedRow
+  ) throws -> [(child: ReplicaTable, follower: KeptEdit)] {
+    var followers: [(child: ReplicaTable, follower: KeptEdit)] = []
+    for reference in try spaceReferences(schema())
+    where reference.isAlone && reference.parent == FieldName(row.table.name) {
+      let (name, child) = (reference.parentColumn.text, reference.table)
       guard let old = row.table.value(of: name, in: row.record, row.key),
         let new = row.table.value(of: name, in: row.newRecord, row.newKey), old != new
       else { continue }
-      try moveDroppedReferences(reference, from: old, to: new)
+      if child.mayHaveDroppedEdits { try moveDroppedReferences(reference, from: old, to: new) }
+      guard child.schema.column(named: reference.column) == nil else { continue }
+      for edit in try keptEdits(.rejected)
+      where edit.kind == .edit && UTF8Order.areEqual(edit.table, child.name) {
+        guard var version = edit.local, version[reference.column].hasSameStorage(as: old) else {
+          continue
+        }
+        version[field: FieldName(reference.column)] = new
+        try run(
+          "UPDATE tandem_kept SET \"local\" = ? WHERE id = ?",
+          [.text(version.text), .integer(edit.id)])
+        if let moved = try keptEdits(.one(edit.id)).first { followers.append((child, moved)) }
+      }
     }
+    return followers
   }
 
   /// Lets references that are not synchronized follow, unless they lead to a row that is there.

@@ -10,7 +10,8 @@ extension Renumbering {
   func follow(_ place: Int, _ carrier: Carrier) throws {
     let column = carrier.column.sqlQuoted
     let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
-    let isRenumbered = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column)"
+    let isRenumbered =
+      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column) AND NOT is_taken"
     var conditions = ["EXISTS (\(isRenumbered))"]
     let isKey = child?.keyNames.contains(where: carrier.column.isSameSQLName) ?? false
     let isNew =
@@ -69,7 +70,7 @@ extension Renumbering {
       guard var parked = try tables.parked(key), let former = parked.fields[carrier.column].integer,
         try tables.row(child, key.id).base == nil,
         let new = try tables.rows(
-          "SELECT new FROM \(Self.list) WHERE tab = ? AND old = ?",
+          "SELECT new FROM \(Self.list) WHERE tab = ? AND old = ? AND NOT is_taken",
           [.integer(Int64(place)), .integer(former)]
         ).first?[0]
       else { continue }
@@ -84,7 +85,8 @@ extension Renumbering {
     guard child.mayHaveDroppedEdits else { return }
     // Of a value that may have changed unnoticed, both are the same.
     let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
-    let number = "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(value)"
+    let number =
+      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(value) AND NOT is_taken"
     try tables.run(
       """
       UPDATE \(TableShadow.droppedName(child.name).sqlQuoted) AS c
@@ -134,9 +136,10 @@ extension Renumbering {
         VALUES (?, 0) ON CONFLICT DO NOTHING
         """, new)
       try moveRest(from: table.syncKey(old), to: table.syncKey(new), of: table)
-      guard movesNotes else { continue }
+      // Edits of a new row that it has lost, such as a reference to a row that the space refused, concern it always.
+      let isOfRow = movesNotes ? "" : " AND kind = 'edit' AND base NOT NULL"
       try tables.run(
-        "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?",
+        "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?\(isOfRow)",
         [
           .text(table.syncKey(new).idText), .text(table.name), .text(table.syncKey(old).idText),
         ])
@@ -187,8 +190,20 @@ extension Renumbering {
         WHERE "table" = ?1 AND kind = 'edit' AND base IS NULL AND EXISTS (\(number))
         """, [.text(child.name), .text("$[\(offset)]")])
     }
-    guard let name = child.columnNames.first(where: column.isSameSQLName) else { return }
-    try followKeptFields(place, child, name)
+    if let name = child.columnNames.first(where: column.isSameSQLName) {
+      try followKeptFields(place, child, name)
+    } else if let name = child.otherColumns.first(where: column.isSameSQLName) {
+      // A column that is not synchronized has nothing from the space.
+      let number =
+        "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = json_extract(others, ?2)"
+      for list in ["tandem_kept", "tandem_parked"] {
+        try tables.run(
+          """
+          UPDATE \(list) SET others = json_set(others, ?2, (\(number)))
+          WHERE "table" = ?1 AND EXISTS (\(number))
+          """, [.text(child.name), .text("$.\"\(name)\"")])
+      }
+    }
   }
 
   private func followKeptFields(_ place: Int, _ child: ReplicaTable, _ name: String) throws {
@@ -219,6 +234,38 @@ extension Renumbering {
 }
 
 extension ReplicaTable {
+  /// Queries for the values `number` of a column in edits that are not in their rows: those of dropped columns, and kept
+  /// ones.
+  func editedReferences(_ column: String) -> [String] {
+    func kept(_ value: String, _ condition: String) -> String {
+      """
+      SELECT \(value) AS number FROM tandem_kept
+      WHERE "table" = \(name.sqlLiteral) AND \(condition)
+      """
+    }
+    var queries: [String] = []
+    if mayHaveDroppedEdits {
+      queries.append(
+        """
+        SELECT \(TableShadow.droppedValue) AS number FROM \(TableShadow.droppedName(name).sqlQuoted)
+        WHERE \(TableShadow.droppedColumn) = \(column.sqlLiteral) COLLATE NOCASE
+        """)
+    }
+    if let offset = keyNames.firstIndex(where: column.isSameSQLName) {
+      queries.append(
+        kept("json_extract(\"key\", '$[\(offset)]')", "kind = 'edit' AND base IS NULL"))
+    } else if let name = otherColumns.first(where: column.isSameSQLName) {
+      queries.append(kept("json_extract(others, \("$.\"\(name)\"".sqlLiteral))", "others NOT NULL"))
+    } else {
+      let path = "$.\"\(columnNames.first(where: column.isSameSQLName) ?? column)\"".sqlLiteral
+      queries.append(
+        kept(
+          "json_extract(\"local\", \(path))",
+          "json_extract(\"local\", \(path)) IS NOT json_extract(base, \(path))"))
+    }
+    return queries
+  }
+
   /// The condition that a row `c` of this table refers to another one by a column because of an edit of this file;
   /// `nil` if the column is not synchronized.
   fileprivate func editedRows(_ column: String, isKey: Bool) -> String? {

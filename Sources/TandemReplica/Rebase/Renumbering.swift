@@ -17,9 +17,9 @@ extension PageApplication {
     let numbers = givenNumbers(last, known: state.pullNeed.needsDecision ? [:] : former)
     try tables.store(numbers)
     try tables.raiseSequences(schema, above: numbers)
-    guard decision != .adoptRemote else { return [] }
     var renumbering = try Renumbering(
-      tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : [:])
+      tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : [:],
+      adoptsRows: decision == .adoptRemote)
     guard try renumbering.isNeeded() else { return [] }
     // A file that was restored may have sent some of its rows before.
     let isRestored = (last.replica?.sequence ?? 0) > state.sequence
@@ -61,6 +61,8 @@ struct Renumbering {
   private let numbers: [FieldName: Int64]
   /// The highest numbers that the file knew before; none if it does not know the space's records.
   private let former: [FieldName: Int64]
+  /// True if all rows become those of the space: only kept edits get numbers, and refer to each other.
+  private let adoptsRows: Bool
   let numbered: [ReplicaTable]
   /// For each of the tables, the columns that have its numbers. None until they are needed.
   private var carriers: [[Carrier]] = []
@@ -76,8 +78,9 @@ struct Renumbering {
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ numbers: [FieldName: Int64],
-    former: [FieldName: Int64]
+    former: [FieldName: Int64], adoptsRows: Bool
   ) throws {
+    self.adoptsRows = adoptsRows
     self.tables = tables
     self.schema = schema
     self.numbers = numbers
@@ -103,24 +106,36 @@ struct Renumbering {
       || numbered.contains { try !tables.keptNumbers($0, numbers).isEmpty }
   }
 
-  /// The numbers of rows of this file that are gone, to which rows still refer. They must not refer to the records of
-  /// the space that have these numbers now, unless records of the space do so as well.
+  /// The numbers of rows of this file that are gone, to which rows or kept edits still refer. They must not refer to the
+  /// records of the space that have these numbers now, unless records of the space do so as well.
   private func orphanNumbers(_ place: Int) throws -> Set<Int64> {
     let table = numbered[place]
     guard let last = numbers[FieldName(table.name)] else { return [] }
     var orphans: Set<Int64> = []
-    for carrier in carriers[place] {
-      let column = carrier.column.sqlQuoted
+    for query in references(to: place, inRows: !adoptsRows) {
       let found = try tables.rows(
         """
-        SELECT DISTINCT c.\(column) FROM main.\(carrier.table.sqlQuoted) AS c
-        WHERE typeof(c.\(column)) = 'integer' AND c.\(column) > ? AND c.\(column) <= ?
+        SELECT DISTINCT number FROM (\(query))
+        WHERE typeof(number) = 'integer' AND number > ? AND number <= ?
           AND NOT EXISTS (SELECT 1 FROM main.\(table.name.sqlQuoted) AS p
-            WHERE p.\(table.keyNames[0].sqlQuoted) = c.\(column))
+            WHERE p.\(table.keyNames[0].sqlQuoted) = number)
         """, [.integer(former[FieldName(table.name)] ?? 0), .integer(last)])
       orphans.formUnion(found.compactMap { $0[0].integer })
     }
     return orphans.subtracting(referred[place])
+  }
+
+  /// Queries for the values `number` by which rows and edits of this file refer to a table.
+  private func references(to place: Int, inRows: Bool = true) -> [String] {
+    func rows(_ carrier: Carrier) -> String {
+      "SELECT \(carrier.column.sqlQuoted) AS number FROM main.\(carrier.table.sqlQuoted)"
+    }
+    return (inRows ? carriers[place].map(rows) : [])
+      + (carriers[place] + droppedCarriers[place]).flatMap { carrier -> [String] in
+        guard let child = schema.tables.first(where: { $0.name.isSameSQLName(as: carrier.table) })
+        else { return [] }
+        return child.editedReferences(carrier.column)
+      }
   }
 
   /// Follows the foreign keys of all tables, those that are not synchronized included.
@@ -229,6 +244,7 @@ extension Renumbering {
   /// A row that refers to one of them has a reference that differs from that of the space's record from now on. So it
   /// is not that record either.
   private func moving() throws -> [Set<Int64>] {
+    if adoptsRows { return numbered.map { _ in [] } }
     var moving: [Set<Int64>] = []
     var queue: [(place: Int, number: Int64)] = []
     for (place, table) in numbered.enumerated() {
@@ -294,7 +310,8 @@ extension Renumbering {
     try tables.run(
       """
       CREATE TEMP TABLE IF NOT EXISTS tandem_renumbered (
-        tab INTEGER, old INTEGER, new INTEGER, is_own INTEGER, PRIMARY KEY (tab, old)) WITHOUT ROWID
+        tab INTEGER, old INTEGER, new INTEGER, is_own INTEGER, is_taken INTEGER,
+        PRIMARY KEY (tab, old)) WITHOUT ROWID
       """, [])
     var renumbered: [RenumberedRow] = []
     var last: [FieldName: Int64] = [:]
@@ -313,10 +330,16 @@ extension Renumbering {
         }
         number = next
         try tables.run(
-          "INSERT INTO \(Self.list) VALUES (?, ?, ?, ?)",
+          "INSERT INTO \(Self.list) VALUES (?, ?, ?, ?, ?)",
           [
             .integer(Int64(place)), .integer(former), .integer(number),
             .integer(moving[place].contains(former) || kept[place].contains(former) ? 1 : 0),
+            // Rows of this file refer to the record that has the number by now.
+            .integer(
+              try adoptsRows
+                || !moving[place].contains(former)
+                  && !tables.row(table, [.integer(former)]).row.isMissing
+                ? 1 : 0),
           ])
         guard moving[place].contains(former) else { continue }
         renumbered.append(RenumberedRow(table: table.name, former: former, present: number))
@@ -346,10 +369,9 @@ extension Renumbering {
       // A new row that was deleted leaves its number, to which edits may refer. The last one would leave no other.
       "SELECT max(\(key)) FROM \(table.shadow.name.sqlQuoted) WHERE \(TableShadow.existed) OR \(key) < \(Int64.max)",
     ]
-    // A row that refers to nothing must not refer to a new row by chance.
-    queries += carriers[place].map {
-      "SELECT max(\($0.column.sqlQuoted)) FROM main.\($0.table.sqlQuoted) "
-        + "WHERE typeof(\($0.column.sqlQuoted)) = 'integer'"
+    // What refers to nothing must not refer to a new row by chance.
+    queries += references(to: place).map {
+      "SELECT max(number) FROM (\($0)) WHERE typeof(number) = 'integer'"
     }
     var highest = numbers[FieldName(table.name)] ?? 0
     for query in queries {

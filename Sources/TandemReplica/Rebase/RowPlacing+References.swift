@@ -82,7 +82,7 @@ extension RowPlacing {
   /// a synchronized table that refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it
   /// goes back to the space's version, and a new row goes too. All of them are noted in `tandem_kept`.
   ///
-  /// Rows of other tables stay as they are.
+  /// Rows of other tables stay as they are, and so do references in columns that are not synchronized.
   mutating func removeReferences(to parent: RowPlacement) throws {
     guard let record = parent.row.local,
       case .missing = try tables.row(parent.table, parent.key).row
@@ -96,17 +96,18 @@ extension RowPlacing {
         + parent.syncKey.idText
       for key in try tables.references(foreignKey, to: values) {
         let row = try tables.row(child, key)
-        guard !row.isUnreadable, let local = row.local else { continue }
+        guard !row.isUnreadable, let local = row.local, foreignKey.reference(of: local, key) != nil
+        else { continue }
         // A record of the space stays as it is: it waits for its parent.
         if let base = row.base, foreignKey.refers(base, key, to: values) { continue }
         // Another row may have the value that it refers to.
         if try !tables.parents(foreignKey, of: local, key).isEmpty { continue }
+        let rest = foreignKey.action == .setNull ? foreignKey.withoutReference(local) : nil
         var placement = RowPlacement(
-          table: child, key: key, row: row, remote: row.base, result: row.base)
-        try rejectEdits(of: placement, reason, others: try tables.otherValues(child, key))
-        if foreignKey.action == .setNull {
-          placement.result = foreignKey.withoutReference(local)
-        }
+          table: child, key: key, row: row, remote: row.base, result: rest ?? row.base)
+        try rejectEdits(
+          of: placement, reason, others: try tables.otherValues(child, key),
+          newRowKeeps: row.base == nil ? rest : nil)
         placement.isRejected = true
         try place(placement)
       }

@@ -122,17 +122,26 @@ struct RowPlacing {
 
   /// Notes the local edits of a row, which loses them.
   ///
-  /// - Parameter others: The values of the row in columns that are not synchronized.
+  /// - Parameters:
+  ///   - others: The values of the row in columns that are not synchronized.
+  ///   - rest: What stays of a row that the space never had; `nil` if it goes.
   mutating func rejectEdits(
-    of placement: RowPlacement, _ reason: String, others: Record?
+    of placement: RowPlacement, _ reason: String, others: Record?, newRowKeeps rest: Record? = nil
   ) throws {
-    let content = placement.row.local ?? placement.result
-    let base = placement.row.seenBase
+    var content = placement.row.local ?? placement.result
+    let base = placement.row.seenBase ?? rest
+    let isInsertion = base == nil && placement.remote == nil
+    if isInsertion, let record = content {
+      // The edits of columns that were dropped go with the row.
+      let edits = try tables.droppedEdits(of: placement.table, placement.key)
+      for edit in edits { try tables.forget(edit, placement.table, placement.key) }
+      content = edits.versions(of: record).edited
+    }
     // A row that the space does not have is written as a whole when it comes back.
     let id = try tables.reject(
       placement.syncKey, reason, content,
       from: base.hasSameStorage(as: content) ? nil : base, others: others)
-    if base == nil, placement.remote == nil { refusedInsertions.append(id) }
+    if isInsertion { refusedInsertions.append(id) }
   }
 
   /// Takes note that a row was written, and makes the record of the space its base.

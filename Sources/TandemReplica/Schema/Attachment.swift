@@ -145,6 +145,18 @@ extension ReplicaTables {
         "\(changes) only in \(connection.path), not in its rows (`keptEdits(.rejected)`); retry "
           + "or discard each one, or detach with `discardsRejected`")
     }
+    for table in try declarations() where !discardsRejected {
+      let dropped = TableShadow.droppedName(table.name)
+      let isThere = try !rows("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(dropped)])
+        .isEmpty
+      guard isThere, try !rows("SELECT 1 FROM \(dropped.sqlQuoted) LIMIT 1").isEmpty else {
+        continue
+      }
+      throw ReplicaError(
+        .rejectedChanges,
+        "edits of columns that \(table.name) no longer has were not sent, and exist only in \(connection.path); "
+          + "synchronize it first, or detach with `discardsRejected`")
+    }
     let openCount = try openCount(.conflicts)
     if openCount > 0, !discardsConflicts {
       let conflicts = openCount == 1 ? "1 open conflict has" : "\(openCount) open conflicts have"
