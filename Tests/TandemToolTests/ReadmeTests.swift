@@ -48,6 +48,28 @@ struct ReadmeTests: ShellSuite {
     #expect(result.output.hasSuffix("\nno difference\n"), "\(result)")
   }
 
+  @Test("The examples of Synchronizing.md end as they say")
+  func synchronizing() async throws {
+    let page = try String(
+      contentsOf: package.appendingPathComponent("Documentation/Synchronizing.md"), encoding: .utf8
+    )
+    let blocks = page.components(separatedBy: "```")
+    let path = "PATH=$PWD/.build/release:$PATH\n"
+    let rejected = try #require(
+      blocks.first { $0.hasPrefix("sh\nsqlite3 a.db \"CREATE TABLE user") })
+    let users = "sqlite3 a.db 'SELECT id FROM user'; tandem rejected b.db; tandem status a.db"
+    let first = try await shell(path + rejected.dropFirst(3) + users)
+    #expect(first.output.contains("rejected 1: edit user \"ub\": user 'ua' has mail 'x@y'"))
+    #expect(first.output.contains("\nua\nub\nstate      upToDate"))
+    let restored = try #require(blocks.first { $0.hasPrefix("sh\nsqlite3 s.space \"VACUUM") })
+    let second = try await shell(
+      path + restored.dropFirst(3)
+        + "tandem sync a.db; \(users); sqlite3 b.db 'SELECT count(*) FROM user'")
+    #expect(second.error.contains("decide whether to keep the records of both"))
+    #expect(second.output.contains("ua\nub\nuc\nud\nstate      upToDate"), "\(second)")
+    #expect(second.output.hasSuffix("\n4\n"))
+  }
+
   @Test("Tables.md lists each table and trigger that Tandem adds to a database")
   func tables() async throws {
     let page = try String(
