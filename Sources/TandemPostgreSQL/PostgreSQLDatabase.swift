@@ -164,6 +164,11 @@ package final class PostgreSQLDatabase: Sendable {
     try PostgreSQLConnection.check(address: address, allowsPassword: allowsPassword)
   }
 
+  /// The number of connections that requests use now, and of requests that wait for one.
+  package var use: (connectionCount: Int, waitingCount: Int) {
+    state.withLock { ($0.count - $0.idle.count, $0.waiting.count) }
+  }
+
   /// Ends the notifications: other nodes then see the commits of this one when they look, and this one theirs. For
   /// benchmarks, which measure what notifications cost.
   package func endHints() { hints.close() }

@@ -22,6 +22,7 @@ import Testing
       version: "1.2.3", following: Following(leader: "http://127.0.0.1:1", in: folder.path))
     _ = try SpaceDirectory(path: folder.path(of: "spaces"), metrics: metrics)
     metrics.add { WebhookDelivery.gauges(waitingCount: 0, letterCount: 0) }
+    metrics.add { PostgreSQLSpaces.gauges((0, 0)) }
     for line in metrics.text.split(separator: "\n")
     where line.hasPrefix("# TYPE ") {
       let words = line.split(separator: " ")

@@ -1,4 +1,6 @@
+import TandemRecords
 import TandemSpace
+import TandemSync
 import Testing
 
 @testable import TandemServer
@@ -49,6 +51,36 @@ import Testing
     let counts = bounds.compactMap { value("\(name)_bucket", "route=\"space\",le=\"\($0)\"") }
     #expect(counts.count == bounds.count && counts == counts.sorted() && counts.last == 4)
     #expect(!text.contains("notes") && !text.contains("lovelace"))
+  }
+
+  @Test("Each replica that asks for changes is counted by the number of commits that it lacks")
+  func lags() async throws {
+    let test = try TestService()
+    try await test.makeSpace("notes")
+    let replica = SyncToken(bits: 7)
+    var heads = [try await test.spaces.with("notes") { try await $0.state().head }]
+    for sequence in 1...2 {
+      let commit = SyncCommit(
+        replica: replica, sequence: sequence, id: SyncToken(bits: UInt64(sequence)),
+        base: heads[sequence - 1],
+        changes: [
+          SyncChange(
+            key: SyncKey(table: "t", id: [.integer(Int64(sequence))]), verb: .insert(["a": 1]))
+        ])
+      let outcome = try await test.spaces.with("notes") { try await $0.commit(commit) }
+      if case .accepted(let head) = outcome { heads.append(head) }
+    }
+    try #require(heads.count == 3)
+    for since in [heads[0], heads[2], heads[2]] {
+      let path = "/v1/spaces/notes/changes?since=\(since)"
+      #expect(await test.answer("GET", path).status == 200)
+    }
+    let samples = try Self.samples(test.service.metrics.text)
+    let name = "tandem_pull_commits_behind"
+    for (bound, count) in [("0.0", 2.0), ("1.0", 2), ("10.0", 3), ("+Inf", 3)] {
+      #expect(samples["\(name)_bucket{le=\"\(bound)\"}"] == count, "\(bound)")
+    }
+    #expect(samples["\(name)_sum"] == 2)
   }
 
   @Test("The version and the process are metrics, each with a help and a type")

@@ -23,16 +23,30 @@ package final class PostgreSQLSpaces: ServedSpaces {
   /// - Parameters:
   ///   - maxSpaceCount: The number of spaces beyond which none is created.
   ///   - maxCreatedCount: The number of spaces that an account may create; `nil` for any number.
+  ///   - metrics: The counts of the server, which get those of the connections.
   package init(
     _ database: PostgreSQLDatabase, maxSpaceCount: Int = SpaceDirectory.defaultSpaceCount,
-    maxCreatedCount: Int? = nil,
-    limits: SyncLimits
+    maxCreatedCount: Int? = nil, limits: SyncLimits, metrics: ServerMetrics? = nil
   ) {
     self.database = database
     memberships = PostgreSQLMembers(database)
     self.maxSpaceCount = maxSpaceCount
     self.maxCreatedCount = maxCreatedCount
     self.limits = limits
+    metrics?.add { Self.gauges(database.use) }
+  }
+
+  static func gauges(
+    _ use: (connectionCount: Int, waitingCount: Int)
+  ) -> [ServerMetrics.Gauge] {
+    [
+      ServerMetrics.Gauge(
+        name: "tandem_store_connections", help: "Connections of the database in use.",
+        value: use.connectionCount),
+      ServerMetrics.Gauge(
+        name: "tandem_store_waiting_requests", help: "Requests that wait for a connection.",
+        value: use.waitingCount),
+    ]
   }
 
   package func names() async throws -> [String] {

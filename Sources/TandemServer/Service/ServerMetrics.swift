@@ -33,34 +33,41 @@ package final class ServerMetrics: Sendable {
     /// The refused requests by the code of the refusal.
     var refusals: [String: Int] = [:]
     var outcomes: [String: Int] = [:]
-    var commits = Histogram()
+    var commits = Histogram(Histogram.seconds)
     /// The durations of requests by their route.
     var requests: [String: Histogram] = [:]
+    /// The numbers of commits that replicas lacked when they asked for changes.
+    var lags = Histogram([0, 1, 10, 100, 1_000, 10_000])
   }
 
-  /// The distribution of durations.
+  /// The distribution of durations or of numbers.
   private struct Histogram {
-    /// The bounds of the classes, in seconds.
-    static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
+    /// The bounds of durations, in seconds.
+    static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
-    /// The number of durations up to each bound.
-    var counts = [Int](repeating: 0, count: bounds.count)
+    let bounds: [Double]
+    /// The number of values up to each bound.
+    var counts: [Int]
     var count = 0
-    var seconds = 0.0
+    var sum = 0.0
 
-    mutating func add(_ duration: Duration) {
-      let seconds = duration / .seconds(1)
+    init(_ bounds: [Double]) {
+      self.bounds = bounds
+      counts = bounds.map { _ in 0 }
+    }
+
+    mutating func add(_ value: Double) {
       count += 1
-      self.seconds += seconds
-      for (place, bound) in Self.bounds.enumerated() where seconds <= bound { counts[place] += 1 }
+      sum += value
+      for (place, bound) in bounds.enumerated() where value <= bound { counts[place] += 1 }
     }
 
     /// The lines of a metric; `label` is empty, or as `route="commits"`.
     func lines(_ name: String, _ label: String = "") -> [String] {
       let first = label.isEmpty ? "" : label + ","
       let labels = label.isEmpty ? "" : "{\(label)}"
-      return zip(Self.bounds, counts).map { "\(name)_bucket{\(first)le=\"\($0)\"} \($1)" } + [
-        "\(name)_bucket{\(first)le=\"+Inf\"} \(count)", "\(name)_sum\(labels) \(seconds)",
+      return zip(bounds, counts).map { "\(name)_bucket{\(first)le=\"\($0)\"} \($1)" } + [
+        "\(name)_bucket{\(first)le=\"+Inf\"} \(count)", "\(name)_sum\(labels) \(sum)",
         "\(name)_count\(labels) \(count)",
       ]
     }
@@ -102,14 +109,21 @@ package final class ServerMetrics: Sendable {
 
   /// Counts the duration of a request until its answer, or its event stream, begins.
   func countRequest(_ route: String, _ duration: Duration) {
-    state.withLock { $0.requests[route, default: Histogram()].add(duration) }
+    state.withLock {
+      $0.requests[route, default: Histogram(Histogram.seconds)].add(duration / .seconds(1))
+    }
   }
 
   func countCommit(_ outcome: String, _ duration: Duration) {
     state.withLock { state in
       state.outcomes[outcome, default: 0] += 1
-      state.commits.add(duration)
+      state.commits.add(duration / .seconds(1))
     }
+  }
+
+  /// Counts a replica that asks for changes.
+  func countPull(lacking commitCount: Int) {
+    state.withLock { $0.lags.add(Double(commitCount)) }
   }
 
   /// The metrics as text.
@@ -172,6 +186,9 @@ package final class ServerMetrics: Sendable {
     addHistogram(
       "tandem_commit_seconds", "Durations of commits.", state.commits.lines("tandem_commit_seconds")
     )
+    addHistogram(
+      "tandem_pull_commits_behind", "Commits that replicas lacked when they asked for changes.",
+      state.lags.lines("tandem_pull_commits_behind"))
     addGauge("tandem_event_streams", "Open event streams.", .streamsOpened, .streamsEnded)
     addCounter(
       "tandem_event_streams_cut_total", "Event streams cut because the client was too slow.",

@@ -332,8 +332,13 @@ extension SyncService {
       return .state(
         try await spaces.with(space) { try await $0.state() }.withoutConstraints)
     case .changes(let pull):
-      return SyncReply(
-        try await spaces.with(space) { try await $0.page(pull, account: client.account) })
+      let answer = try await spaces.with(space) {
+        try await $0.page(pull, account: client.account)
+      }
+      if case .page(let page) = answer, let since = pull.since, pull.cursor == nil {
+        metrics.countPull(lacking: page.revision.version - since.version)
+      }
+      return SyncReply(answer)
     case .declare(let tables):
       return .tables(try await declare(tables, in: request, client, standing))
     case .members: return .members(try await memberships.members(of: space))

@@ -406,7 +406,7 @@ enum ServeCommand: Command {
     ) { log(ServerEvent(.warning, $0)) }
     let spaces = PostgreSQLSpaces(
       database, maxSpaceCount: maxSpaceCount, maxCreatedCount: arguments[Option.maxAccountSpaces],
-      limits: limits)
+      limits: limits, metrics: metrics)
     return (spaces, { await spaces.close() })
   }
 
