@@ -1,12 +1,13 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
-import TandemServer
 import TandemSpace
 import TandemSync
 import TestFolder
 import TestRandom
 import Testing
+
+@testable import TandemServer
 
 @Suite struct SyncServiceTests {
   @Test("Tables, commits, changes and the state of a space go through the service")
@@ -373,6 +374,47 @@ import Testing
         body: isBody ? Array(self.changed(body, &random).utf8) : body)
       answer.stream?.end()
       #expect(answer.status < 500, "seed \(seed): \(changed) \(answer.text)")
+    }
+  }
+
+  @Test("No random header and no changed token gets access, whatever its form")
+  func headerNoise() async throws {
+    let vectors = try WebTokenVectors()
+    let (now, keys) = (vectors.now, Array(vectors.keys.description.utf8))
+    let test = try TestService(tokens: [.of("secret", "ada", .read, ["notes"])])
+    try await test.makeSpace("notes")
+    let source = try await WebTokenSource(
+      vectors.rules, keysAt: "keys", now: { now }, log: { _ in }, reading: { (keys, nil) })
+    let webTokens = try vectors.tokens("accepted").values.sorted()
+    let webService = SyncService(spaces: test.spaces, tokens: source)
+    let proxies = try #require(ProxyNetworks("10.0.0.0/8"))
+    let names = [
+      "Host", "X-Forwarded-For", "Accept-Encoding", "Origin", "Content-Length", "Cookie",
+    ]
+    // A million were sent once: TANDEM_NOISE=1000000.
+    let count = Int(ProcessInfo.processInfo.environment["TANDEM_NOISE"] ?? "") ?? 2_000
+    for seed in 0..<count {
+      var random = SplitMix64(seed: seed)
+      let isWeb = seed % 2 == 0
+      let token = isWeb ? webTokens[seed / 2 % webTokens.count] : "secret"
+      let value = changed(Array("Bearer \(token)".utf8), &random)
+      var fields = [("Host", "127.0.0.1:7420"), ("Authorization", value)]
+      for _ in 0..<Int.random(in: 0...3, using: &random) {
+        let name = names[Int.random(in: 0..<names.count, using: &random)]
+        fields.append((name, changed(Array("10.0.0.1, 127.0.0.1:80, gzip;q=0.5".utf8), &random)))
+      }
+      let head = ServedRequestHead(
+        method: "GET", target: "/v1/spaces/notes", fields: fields,
+        address: proxies.client(behind: "10.0.0.1", fields.map { ($0.0.lowercased(), $0.1) }))
+      let admission = (isWeb ? webService : test.service).admission(of: head)
+      let sent = value.split(separator: " ", maxSplits: 1).last?.drop { $0 == " " }
+      if sent == token[...] { continue }
+      guard case .refused(let answer) = admission else {
+        Issue.record("seed \(seed): \(fields)")
+        return
+      }
+      #expect([400, 401, 503].contains(answer.status), "seed \(seed): \(answer.status) \(fields)")
+      #expect(!answer.text.contains(token), "seed \(seed)")
     }
   }
 
