@@ -61,7 +61,7 @@ import Testing
     var heads = [try await test.spaces.with("notes") { try await $0.state().head }]
     for sequence in 1...2 {
       let commit = SyncCommit(
-        replica: replica, sequence: sequence, id: SyncToken(bits: UInt64(sequence)),
+        replica: replica, sequence: sequence, id: SyncToken(bits: UInt128(sequence)),
         base: heads[sequence - 1],
         changes: [
           SyncChange(
