@@ -68,7 +68,7 @@ import Testing
             key: SyncKey(table: "t", id: [.integer(Int64(sequence))]), verb: .insert(["a": 1]))
         ])
       let outcome = try await test.spaces.with("notes") { try await $0.commit(commit) }
-      if case .accepted(let head) = outcome { heads.append(head) }
+      if case .accepted(let head, _) = outcome { heads.append(head) }
     }
     try #require(heads.count == 3)
     for since in [heads[0], heads[2], heads[2]] {
