@@ -99,7 +99,7 @@ struct ReplicaSyncTests {
     #expect(overruled.count == 1)
   }
 
-  @Test("The space gets each version that lost a field, and no other")
+  @Test("The space gets each version that lost a field, and no other [overruled]")
   func overruledVersions() throws {
     b.merging = ReplicaMerging([
       "note": TableMerging(fields: [

@@ -232,7 +232,8 @@ struct TriggerEffectTests {
   }
 
   @Test(
-    "Triggers that do not run meanwhile are the same afterwards, in the order of their creation")
+    "Triggers that do not run meanwhile are the same afterwards, in the order of their creation [kinds]"
+  )
   func triggersStay() throws {
     let replicas = try (1...2).map {
       try replica(
