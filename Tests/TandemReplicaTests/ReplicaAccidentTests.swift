@@ -182,6 +182,25 @@ struct ReplicaAccidentTests {
     #expect(conflict.local?["title"] == "newer" && conflict.remote?["title"] == "title")
   }
 
+  @Test("A loss of history is in the file before anything follows from it [durable]")
+  func writtenLoss() throws {
+    let path = folder.path(of: "a.db")
+    let a = try replica(1, path: path)
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try a.sync(space)
+    try space.startNewHistory()
+    #expect(try !a.pullPage(space))
+    try a.database.close()
+    // The program has ended before the application decided.
+    let later = try TestReplica(seed: 7, path: path)
+    #expect(try later.state.pullNeed == .epoch)
+    #expect(throws: ReplicaError.self) { try later.sync(space) }
+    later.decision = .union
+    try converge([later], space)
+    try expectEqualRows([later], Self.query, [["n", "title", "body"]])
+    #expect(try later.conflicts().isEmpty)
+  }
+
   @Test("A space that lost a commit which the file knows only by its outcome is found out")
   func lostOutcome() throws {
     let (a, b) = (try replica(1), try replica(2))
