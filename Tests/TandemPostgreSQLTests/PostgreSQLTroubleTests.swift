@@ -137,7 +137,8 @@ import Testing
     let holder = Task {
       try await database.run { _ in
         hold.finish()
-        gate.wait()
+        // Ends, so that a request that waits for ever fails the test.
+        _ = gate.wait(timeout: .now() + 30)
       }
     }
     for await _ in held {}

@@ -209,7 +209,7 @@ struct ColumnDefinitionTests {
     #expect(try [first, second].map { try self.notices($0) } == [[], []])
   }
 
-  @Test("attach advises to leave out a column that triggers of another table write")
+  @Test("attach advises to leave out a column that triggers of another table write [derived]")
   func derived() throws {
     let list = "CREATE TABLE list (id TEXT PRIMARY KEY, n INT DEFAULT 0, name, stamp)"
     let schema = [

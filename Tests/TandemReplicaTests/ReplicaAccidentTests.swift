@@ -97,7 +97,7 @@ struct ReplicaAccidentTests {
       [a, copy], Self.query, [["c", "also", .null], ["n", "of a", "of the copy"]])
   }
 
-  @Test("A file restored from a backup keeps what the space accepted, and its edits since")
+  @Test("A file restored from a backup keeps what the space accepted, and its edits since [commit]")
   func restoredFile() throws {
     let a = try replica(1, path: folder.path(of: "a.db"))
     try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
@@ -118,7 +118,7 @@ struct ReplicaAccidentTests {
     try expectEqualRows([backup], Self.query, [["m", "later", .null], ["n", "accepted", "body"]])
   }
 
-  @Test("A file restored with a commit in its outbox learns that the space accepted it")
+  @Test("A file restored with a commit in its outbox learns that the space accepted it [fate]")
   func restoredOutbox() throws {
     let a = try replica(1, path: folder.path(of: "a.db"))
     try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
@@ -153,7 +153,7 @@ struct ReplicaAccidentTests {
     #expect(try b.conflicts().map(\.kind) == [.editDelete])
   }
 
-  @Test("A space that lost its last commits gets them back, or they are recorded")
+  @Test("A space that lost its last commits gets them back, or they are recorded [mark]")
   func lostHistory() throws {
     let (a, b) = (try replica(1), try replica(2))
     try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
@@ -180,6 +180,25 @@ struct ReplicaAccidentTests {
     let conflict = try #require(try a.conflicts().first { $0.key.id == ["n"] })
     #expect(conflict.kind == .addAdd)
     #expect(conflict.local?["title"] == "newer" && conflict.remote?["title"] == "title")
+  }
+
+  @Test("A loss of history is in the file before anything follows from it [durable]")
+  func writtenLoss() throws {
+    let path = folder.path(of: "a.db")
+    let a = try replica(1, path: path)
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try a.sync(space)
+    try space.startNewHistory()
+    #expect(try !a.pullPage(space))
+    try a.database.close()
+    // The program has ended before the application decided.
+    let later = try TestReplica(seed: 7, path: path)
+    #expect(try later.state.pullNeed == .epoch)
+    #expect(throws: ReplicaError.self) { try later.sync(space) }
+    later.decision = .union
+    try converge([later], space)
+    try expectEqualRows([later], Self.query, [["n", "title", "body"]])
+    #expect(try later.conflicts().isEmpty)
   }
 
   @Test("A space that lost a commit which the file knows only by its outcome is found out")
@@ -230,7 +249,7 @@ struct ReplicaAccidentTests {
   }
 
   @Test(
-    "The application decides about a new history, and the versions that lose are recorded",
+    "The application decides about a new history, and the versions that lose are recorded [record]",
     arguments: EpochPolicy.Decision.allCases)
   func epoch(decision: EpochPolicy.Decision) throws {
     let a = try replica(1)
@@ -270,7 +289,8 @@ struct ReplicaAccidentTests {
     #expect(conflict.local?["body"] == "local" && conflict.remote?["title"] == "remote")
   }
 
-  @Test("A change that bypassed the triggers is found by the digest; the space's version wins")
+  @Test(
+    "A change that bypassed the triggers is found by the digest; the space's version wins [record]")
   func repair() throws {
     let (a, b) = (try replica(1), try replica(2))
     try a.execute("INSERT INTO note VALUES ('n', 'title', 'body'), ('m', 'title', 'body')")
@@ -292,7 +312,7 @@ struct ReplicaAccidentTests {
     #expect(try a.write { try $0.verify() })
   }
 
-  @Test("A refused commit goes out of its rows, under later edits, and is noted")
+  @Test("A refused commit goes out of its rows, under later edits, and is noted [revert]")
   func refused() throws {
     let a = try replica(1)
     try a.execute("INSERT INTO note VALUES ('n', 'title', 'body'), ('m', 'title', 'body')")
@@ -313,7 +333,7 @@ struct ReplicaAccidentTests {
     #expect(try a.rows("SELECT reason FROM tandem_kept WHERE kind = 'edit'").count == 3)
   }
 
-  @Test("Pages that another process has made stale are not stored")
+  @Test("Pages that another process has made stale are not stored [overtaken]")
   func stalePages() throws {
     let a = try replica(1)
     try a.sync(space)

@@ -78,7 +78,9 @@ struct ReplicaEventTests {
     try expectEqualRows([a, b], Self.query, [["n", "title", 7]])
   }
 
-  @Test("An event of a replica's own commit, of which the answer was lost, counts nothing twice")
+  @Test(
+    "An event of a replica's own commit, of which the answer was lost, counts nothing twice [settle]"
+  )
   func own() throws {
     let base = try space.state.head
     try a.execute("UPDATE note SET likes = likes + 1")

@@ -51,6 +51,19 @@ struct ReplicaSyncTests {
     #expect(try b.conflicts().isEmpty)
   }
 
+  @Test("A file pulls before it first sends: equal rows of two files are no conflict [fresh]")
+  func firstPull() throws {
+    var (first, second) = (SyncSession(), SyncSession())
+    for replica in [a, b] {
+      try replica.execute("INSERT INTO note VALUES ('n', 'title', 'body', 5)")
+      #expect(try replica.freeze() == nil)
+    }
+    #expect(try a.run(&first, space) == .upToDate(try space.state.head))
+    #expect(try b.run(&second, space) == .upToDate(try space.state.head))
+    #expect(try space.state.head.version == 1)
+    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
+  }
+
   @Test("Edits of different fields of one record are merged")
   func fields() throws {
     try edit("UPDATE note SET title = 'a'", "UPDATE note SET body = 'b'")
@@ -99,7 +112,7 @@ struct ReplicaSyncTests {
     #expect(overruled.count == 1)
   }
 
-  @Test("The space gets each version that lost a field, and no other")
+  @Test("The space gets each version that lost a field, and no other [overruled]")
   func overruledVersions() throws {
     b.merging = ReplicaMerging([
       "note": TableMerging(fields: [
@@ -137,6 +150,29 @@ struct ReplicaSyncTests {
     try b.execute("UPDATE note SET body = 'one two three four FIVE', visits = visits + 1")
     try converge([a, b], space)
     try expectEqualRows([a, b], Self.query, [["n", "t", "ONE two three four FIVE", 7]])
+  }
+
+  @Test("Additions of two files that have not seen each other are both accepted, once each [add]")
+  func blindAdditions() throws {
+    let merging = ReplicaMerging(["note": TableMerging(fields: ["visits": .counter])])
+    a.merging = merging
+    b.merging = merging
+    try start()
+    for replica in [a, b] { try replica.execute("UPDATE note SET visits = visits + 1") }
+    let messages = try [a, b].map { try #require(try $0.freeze()) }
+    for (replica, message) in zip([a, b], messages) {
+      let outcome = try space.push(message)
+      guard case .accepted = outcome else {
+        Issue.record("\(outcome)")
+        return
+      }
+      // The answer may be lost.
+      #expect(try space.push(message) == outcome)
+      try replica.settle(outcome, message)
+    }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["n", "title", "body", 7]])
+    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
   }
 
   @Test("An edit beats a deletion, on both sides, and is recorded")

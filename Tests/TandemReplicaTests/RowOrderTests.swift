@@ -61,7 +61,8 @@ import Testing
   private static let up = [(table: "node", column: "up", parent: "node")]
 
   @Test(
-    "A tree whose parents come after their children is sent level by level, and deleted in reverse")
+    "A tree whose parents come after their children is sent level by level, and deleted in reverse [late]"
+  )
   func tree() throws {
     let replicas = try pair([Self.node], ["node"], maxChangeCount: 7)
     try replicas[0].execute(
@@ -97,7 +98,7 @@ import Testing
     try expectEqualRows(replicas, "SELECT count(*) FROM node", [[0]])
   }
 
-  @Test("A reference inside a cycle is sent as null first, and set by a later commit")
+  @Test("A reference inside a cycle is sent as null first, and set by a later commit [late]")
   func cycle() throws {
     let replicas = try pair([Self.node], ["node"], maxChangeCount: 4)
     // A ring of ten rows, and a row that refers to itself.

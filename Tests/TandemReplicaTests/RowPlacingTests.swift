@@ -184,7 +184,8 @@ struct RowPlacingTests {
       try replicas[1].rows("SELECT b, c, d FROM log ORDER BY b") == [["a", 1, 2], ["b", 2, 1]])
   }
 
-  @Test("Columns that are not synchronized keep their values when rows exchange unique values")
+  @Test(
+    "Columns that are not synchronized keep their values when rows exchange unique values [own]")
   func privateColumns() throws {
     let schema = [
       "CREATE TABLE t (id TEXT PRIMARY KEY, pos INTEGER UNIQUE, private BLOB DEFAULT 'new')"
@@ -507,7 +508,9 @@ struct RowPlacingTests {
     #expect(try replicas[1].read { try $0.keptEdits(.rejected) }.isEmpty)
   }
 
-  @Test("Rows of other tables follow the deletion of the row that they refer to as they declare")
+  @Test(
+    "Rows of other tables follow the deletion of the row that they refer to as they declare [actions]"
+  )
   func declaredActions() throws {
     let schema = [
       "CREATE TABLE p (id TEXT PRIMARY KEY, code TEXT COLLATE NOCASE UNIQUE, v)",

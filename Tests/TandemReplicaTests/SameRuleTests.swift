@@ -30,7 +30,7 @@ struct SameRuleTests {
     try file.read { try $0.keptEdits(.rejected) }
   }
 
-  @Test("40 expenses of a category that both copies made are never away")
+  @Test("40 expenses of a category that both copies made are never away [same]")
   func expenses() throws {
     let space = try TestSpace()
     let replicas = try files(space)

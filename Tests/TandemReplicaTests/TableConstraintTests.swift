@@ -26,7 +26,9 @@ struct TableConstraintTests {
     return Set(try #require(declared.first { $0.name == "t" }?.constraints))
   }
 
-  @Test("Unique columns, with the collation of the index, and keys whose collation is not BINARY")
+  @Test(
+    "Unique columns, with the collation of the index, and keys whose collation is not BINARY [keys]"
+  )
   func unique() throws {
     #expect(
       try constraints(
@@ -91,7 +93,8 @@ struct TableConstraintTests {
         ])
   }
 
-  @Test("A reference that rows of the file break is not declared, until they do not any more")
+  @Test(
+    "A reference that rows of the file break is not declared, until they do not any more [orphans]")
   func orphans() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY, p REFERENCES p)"
     #expect(try constraints(schema, rows: "INSERT INTO t VALUES ('a', 1)") == [])

@@ -8,7 +8,7 @@ import Testing
 /// The canonical values of claims, compared with SQLite's own verdicts.
 @Suite struct SpaceClaimsTests {
   @Test(
-    "Two values are one claim exactly if SQLite finds them equal, by `=` and in a unique index",
+    "Two values are one claim exactly if SQLite finds them equal, by `=` and in a unique index [canon]",
     arguments: ComparedColumn.Collation.allCases)
   func uniqueValues(collation: ComparedColumn.Collation) throws {
     let claims = claims(.unique([ComparedColumn("v", collation)]))
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "A child finds its parent exactly if SQLite's foreign key does, by the parent's affinity and collation",
+    "A child finds its parent exactly if SQLite's foreign key does, by the parent's affinity and collation [canon]",
     arguments: ComparedColumn.Affinity.allCases, ComparedColumn.Collation.allCases)
   func references(affinity: ComparedColumn.Affinity, collation: ComparedColumn.Collation) throws {
     let column = ComparedColumn("v", collation, affinity)

@@ -7,7 +7,7 @@ import Testing
 /// history, every change and every base.
 @Suite struct SpaceLedgerTests {
   @Test(
-    "Every change of every short history gets the verdict and the effect of the rules",
+    "Every change of every short history gets the verdict and the effect of the rules [whole] [created]",
     arguments: [
       Rules(), Rules(granularity: .record), Rules(together: [["a", "b"]]),
       Rules(together: [["id", "a"]]), Rules(together: [["b", "c"], ["c", "a"]]),

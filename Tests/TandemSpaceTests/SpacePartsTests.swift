@@ -8,7 +8,8 @@ import Testing
 /// Commits that arrive in parts.
 @Suite(.onBothStores) struct SpacePartsTests {
   @Test(
-    "Parts become one version with the last missing one, in any order and however often they come")
+    "Parts become one version with the last missing one, in any order and however often they come [parts]"
+  )
   func oneVersion() throws {
     let space = try TestSpace()
     var replica = TestReplica(seed: 1)
@@ -150,7 +151,8 @@ import Testing
   }
 
   @Test(
-    "Parts of two copies of a file do not mix, and neither copy keeps the other one out for ever")
+    "Parts of two copies of a file do not mix, and neither copy keeps the other one out for ever [parts]"
+  )
   func copies() throws {
     let space = try TestSpace()
     var replica = TestReplica(seed: 1)

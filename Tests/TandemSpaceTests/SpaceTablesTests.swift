@@ -67,7 +67,7 @@ import Testing
     ).accepted()
   }
 
-  @Test("A commit that does not continue its replica's is answered with the fate of its id")
+  @Test("A commit that does not continue its replica's is answered with the fate of its id [fate]")
   func sequence() throws {
     let space = try TestSpace()
     var replica = TestReplica(seed: 1)
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "A base of another epoch, of a history that was lost, or below the horizon is gone [unconsumed]"
+    "A base of another epoch, of a history that was lost, or below the horizon is gone [unconsumed] [mark]"
   )
   func gone() throws {
     // Two spaces of one seed have the same history, as a space and its backup.
@@ -193,7 +193,9 @@ import Testing
     _ = try space.commit(second).accepted()
   }
 
-  @Test("Values keep their types and bits, and overruled versions are kept with their commit")
+  @Test(
+    "Values keep their types and bits, and overruled versions are kept with their commit [overruled]"
+  )
   func values() throws {
     let space = try TestSpace()
     var replica = TestReplica(seed: 1)
@@ -382,7 +384,7 @@ import Testing
     #expect(try space.changes(since: second).changes == [deleted])
   }
 
-  @Test("A first sync starts again when the horizon passes its anchor between two pages")
+  @Test("A first sync starts again when the horizon passes its anchor between two pages [anchor]")
   func anchor() throws {
     let space = try TestSpace()
     var replica = TestReplica(seed: 1)
