@@ -10,16 +10,19 @@ extension Renumbering {
   func follow(_ place: Int, _ carrier: Carrier) throws {
     let column = carrier.column.sqlQuoted
     let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
-    let isRenumbered =
-      "SELECT new FROM \(Self.list) WHERE tab = \(place) AND old = c.\(column) AND NOT is_taken"
-    var conditions = ["EXISTS (\(isRenumbered))"]
     let isKey = child?.keyNames.contains(where: carrier.column.isSameSQLName) ?? false
+    let edited = child?.editedRows(carrier.column, isKey: isKey)
+    let isRenumbered = """
+      SELECT new FROM \(Self.list)
+      WHERE tab = \(place) AND old = c.\(column) AND is_taken < \(edited == nil ? 2 : 1)
+      """
+    var conditions = ["EXISTS (\(isRenumbered))"]
     let isNew =
       child.flatMap { newColumns[$0.name] }?.contains {
         $0.name.text.isSameSQLName(as: carrier.column)
       } ?? false
     let isOwn = "EXISTS (\(isRenumbered) AND is_own)"
-    if let child, let edited = child.editedRows(carrier.column, isKey: isKey) {
+    if let edited {
       conditions.append(isNew ? "(\(isOwn) OR \(edited))" : edited)
     }
     let condition = conditions.joined(separator: " AND ")

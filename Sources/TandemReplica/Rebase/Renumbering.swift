@@ -334,12 +334,7 @@ extension Renumbering {
           [
             .integer(Int64(place)), .integer(former), .integer(number),
             .integer(moving[place].contains(former) || kept[place].contains(former) ? 1 : 0),
-            // Rows of this file refer to the record that has the number by now.
-            .integer(
-              try adoptsRows
-                || !moving[place].contains(former)
-                  && !tables.row(table, [.integer(former)]).row.isMissing
-                ? 1 : 0),
+            .integer(try taking(former, of: table, isMoving: moving[place].contains(former))),
           ])
         guard moving[place].contains(former) else { continue }
         renumbered.append(RenumberedRow(table: table.name, former: former, present: number))
@@ -358,6 +353,13 @@ extension Renumbering {
     try tables.run("DELETE FROM \(Self.list)", [])
     try tables.raiseSequences(schema, above: last)
     return renumbered
+  }
+
+  /// Which references of rows to a number lead to the record of the space that has it by now: 0 for none, 1 for those that
+  /// are synchronized, which become those of the space, 2 for all.
+  private func taking(_ number: Int64, of table: ReplicaTable, isMoving: Bool) throws -> Int64 {
+    if try !isMoving && !tables.row(table, [.integer(number)]).row.isMissing { return 2 }
+    return adoptsRows ? 1 : 0
   }
 
   /// The highest number that the table, references to it, its edits and the space have.

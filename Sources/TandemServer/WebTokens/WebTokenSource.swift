@@ -32,6 +32,8 @@ package final class WebTokenSource: TokenSource {
     let key: String
   }
 
+  private typealias ReadKeys = (keys: WebKeys, time: ContinuousClock.Instant)
+
   /// The maximum length of a key set, in bytes.
   package static let maxKeyByteCount = WebKeys.maxByteCount
   /// The time after which keys are read again, unless their source says otherwise.
@@ -171,12 +173,12 @@ package final class WebTokenSource: TokenSource {
     guard WebToken.isOne(text) else { return nil }
     let hash = SHA256Digest(of: text.utf8)
     let now = now()
-    let (known, keys) = state.withLock { state -> (AccessToken?, WebKeys?) in
+    let (known, read) = state.withLock { state -> (AccessToken?, ReadKeys?) in
       if let entry = state.accepted[hash], !entry.token.hasExpired(at: now) {
         return (entry.token, nil)
       }
       if let readAt = state.readAt, readAt.duration(to: .now) <= Self.maxAge {
-        return (nil, state.keys)
+        return (nil, (state.keys, readAt))
       }
       beginReading(&state)
       return (nil, nil)
@@ -185,9 +187,9 @@ package final class WebTokenSource: TokenSource {
     do throws(WebTokenError) {
       // What is no token is refused without keys, too.
       let token = try WebToken(text)
-      if let keys { return try accept(token, hash, keys, at: now) }
+      if let read { return try accept(token, hash, read.keys, at: now) }
     } catch {
-      let pause = error.isOfUnknownKey ? pause(before: hash) : nil
+      let pause = error.isOfUnknownKey ? pause(before: hash, readAt: read?.time) : nil
       throw TokenRefusal(
         reason: error.description, isGuess: !error.isSigned && pause == nil, retryAfter: pause)
     }
@@ -227,8 +229,14 @@ package final class WebTokenSource: TokenSource {
 
   /// The time after which a token of an unknown key may be accepted; `nil` if the keys were read since its first request.
   /// Begins to read the keys, unless that was tried lately.
-  private func pause(before hash: SHA256Digest) -> Duration? {
+  ///
+  /// - Parameter time: The time of the reading of the keys that do not know it.
+  private func pause(
+    before hash: SHA256Digest, readAt time: ContinuousClock.Instant?
+  ) -> Duration? {
     state.withLock { state in
+      // Keys that were read meanwhile may know it.
+      guard time == state.readAt else { return Self.readingTime }
       guard !state.unknown.contains(hash) else {
         beginReading(&state)
         return nil
