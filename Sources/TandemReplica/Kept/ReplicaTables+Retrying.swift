@@ -74,7 +74,10 @@ extension ReplicaTables {
       try placeParked(edit, in: table)
       try forget(keptEdit: edit.id)
     }
-    _ = try resolve(edits.filter { $0.kind == .edit }, by: .local, namingEdits: false)
+    // The effects of triggers that write synchronized columns are edits of their own, as when a row is received.
+    try withoutSilencedTriggers {
+      _ = try resolve(edits.filter { $0.kind == .edit }, by: .local, namingEdits: false)
+    }
   }
 
   /// Gives a row the space's version that its table did not accept before.

@@ -247,6 +247,7 @@ extension ReplicaTables {
         let new = row.table.value(of: name, in: row.newRecord, row.newKey), old != new
       else { continue }
       if child.mayHaveDroppedEdits { try moveDroppedReferences(reference, from: old, to: new) }
+      try moveConflicts(reference, from: old, to: new)
       guard child.schema.column(named: reference.column) == nil else { continue }
       for edit in try keptEdits(.rejected)
       where edit.kind == .edit && UTF8Order.areEqual(edit.table, child.name) {
@@ -261,6 +262,22 @@ extension ReplicaTables {
       }
     }
     return followers
+  }
+
+  /// Lets the versions of this file in open conflicts refer to another row.
+  private func moveConflicts(
+    _ reference: SpaceReference, from old: FieldValue, to new: FieldValue
+  ) throws {
+    for edit in try keptEdits(.conflicts)
+    where edit.kind != .edit && UTF8Order.areEqual(edit.table, reference.table.name) {
+      guard var version = edit.local, version[reference.column].hasSameStorage(as: old),
+        !(edit.base?[reference.column].hasSameStorage(as: old) ?? false)
+      else { continue }
+      version[field: FieldName(reference.column)] = new
+      try run(
+        "UPDATE tandem_kept SET \"local\" = ? WHERE id = ?",
+        [.text(version.text), .integer(edit.id)])
+    }
   }
 
   /// Lets references that are not synchronized follow, unless they lead to a row that is there.

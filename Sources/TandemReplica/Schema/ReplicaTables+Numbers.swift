@@ -19,7 +19,8 @@ extension ReplicaTables {
     return numbers
   }
 
-  /// The highest numbers that the file knows: those that the space has given, and those of rows that were deleted since.
+  /// The highest numbers that the file knows: those that the space has given, and those of rows that were deleted or
+  /// rejected since.
   func knownNumbers(_ schema: ReplicaSchema) throws -> [FieldName: Int64] {
     var numbers = try storedNumbers(schema)
     for table in schema.numbered {
@@ -32,8 +33,24 @@ extension ReplicaTables {
           numbers.note(table.syncKey([number]), in: table)
         }
       }
+      if let number = try keptNumbers(table, upTo: .max).max() {
+        numbers.note(table.syncKey([.integer(number)]), in: table)
+      }
     }
     return numbers
+  }
+
+  /// Keeps the highest number that SQLite has given, also if no row has it: a program that builds the table anew seldom
+  /// does. The shadow has it as that of a new row that was deleted.
+  func keepSequence(of table: ReplicaTable) throws {
+    guard table.declaration.isNumbered,
+      let number = try connection.sequence(ofTable: table.schema.name), number < .max
+    else { return }
+    try run(
+      """
+      INSERT INTO \(table.shadow.name.sqlQuoted) (\(table.keyNames[0].sqlQuoted), \(TableShadow.existed))
+      VALUES (?, 0) ON CONFLICT DO NOTHING
+      """, [.integer(number)])
   }
 
   /// Replaces the highest numbers.
@@ -136,7 +153,11 @@ extension ReplicaTables {
   /// The numbers of insertions that were taken out of their rows, and that the space has given since.
   func keptNumbers(_ table: ReplicaTable, _ numbers: [FieldName: Int64]) throws -> [Int64] {
     guard let last = numbers[FieldName(table.name)] else { return [] }
-    return try rows(
+    return try keptNumbers(table, upTo: last)
+  }
+
+  private func keptNumbers(_ table: ReplicaTable, upTo last: Int64) throws -> [Int64] {
+    try rows(
       """
       SELECT DISTINCT json_extract("key", '$[0]') AS number FROM tandem_kept
       WHERE "table" = ? AND kind = 'edit' AND base IS NULL AND number <= ?

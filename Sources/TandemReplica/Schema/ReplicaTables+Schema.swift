@@ -213,7 +213,10 @@ extension ReplicaTables {
   package func beginSchemaChange() throws {
     try checkIsAttached()
     guard try !isPaused() else { return }
-    for table in try schema().tables { try connection.pauseKeeping(table.shadow) }
+    for table in try schema().tables {
+      try connection.pauseKeeping(table.shadow)
+      try keepSequence(of: table)
+    }
     try run("UPDATE tandem_state SET is_paused = 1", [])
     forgetSchema()
   }
