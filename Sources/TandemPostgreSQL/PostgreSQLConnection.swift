@@ -96,7 +96,8 @@ final class PostgreSQLConnection {
     if !isPooled { try exchange([settings(isLocal: false)]) }
   }
 
-  /// Sets time-outs, and that a commit is acknowledged when it is durable, whatever the server does for others.
+  /// Sets time-outs, and that a commit is acknowledged when it is durable, also on synchronous standbys, whatever the
+  /// server does for others.
   ///
   /// - Parameter isLocal: True until the end of the transaction, false until that of the connection.
   private func settings(isLocal: Bool) -> PostgreSQLQuery {
@@ -106,7 +107,7 @@ final class PostgreSQLConnection {
         set_config('lock_timeout', '\(Timeout.lock)s', \(isLocal)),
         set_config('idle_in_transaction_session_timeout', '\(Timeout.idleTransaction)s', \(isLocal)),
         set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-          WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, \(isLocal))
+          WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, \(isLocal))
       """)
   }
 

@@ -51,6 +51,26 @@ import Testing
     await node.close()
   }
 
+  @Test("A commit to a space that another connection locks is answered by 503, and succeeds later")
+  func lockedSpace() async throws {
+    let address = try TestCluster.shared.get().makeDatabase()
+    let node = try await Node(address)
+    var replica = Replica(seed: 1)
+    let commit = replica.commit(
+      try await node.store.state().head, [change(1, .insert(["a": 1]))])
+    let other = try PostgreSQLConnection(address: address)
+    try other.exchange([
+      PostgreSQLQuery("BEGIN"), PostgreSQLQuery("SELECT id FROM tandem.space FOR UPDATE"),
+    ])
+    let refusal = await #expect(throws: SyncRequestError.self) {
+      try await node.store.commit(commit)
+    }
+    #expect(refusal?.code == .unavailable && refusal?.retryAfter != nil)
+    try other.exchange([PostgreSQLQuery("ROLLBACK")])
+    #expect(try await node.store.commit(commit).accepted().version == 1)
+    await node.close()
+  }
+
   @Test("A start says why it cannot use the database")
   func refusedStarts() async throws {
     let cluster = try TestCluster.shared.get()

@@ -16,55 +16,20 @@ struct MemberCommandTests: ShellSuite {
   private static let tables =
     #"[{"name":"note","key":["id"],"columns":["title"],"granularity":"field"}]"#
 
-  /// A server with access tokens that are for no space by themselves, and the options of its store.
-  private final class Store {
-    let words: String
-    private let serveWords: [String]
-    private var server: RunningTool?
-    private(set) var url = ""
-    var secrets: [String: String] = [:]
-
-    init(isDatabase: Bool, _ folder: TemporaryFolder) throws {
-      guard isDatabase else {
-        words = "--data spaces"
-        serveWords = ["--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens")]
-        return
-      }
-      let address = try TestCluster.shared.get().makeDatabase()
-      try PostgreSQLSchema.create(PostgreSQLConnection(address: address))
-      words = "--store '\(address)'"
-      serveWords = ["--store", address]
-    }
-
-    var tokenWords: String { words == "--data spaces" ? "--tokens tokens" : words }
-
-    func start() async throws {
-      let server = try RunningTool(["serve", "--listen", "127.0.0.1:0", "--json"] + serveWords)
-      let line = try #require(await server.line())
-      url = String(try #require(line.split(separator: "\"").first { $0.hasPrefix("http://") }))
-      self.server = server
-    }
-
-    func stop() async {
-      server?.signal(SIGTERM)
-      #expect(await server?.end() == 0)
-    }
-  }
-
-  private func makeStore(isDatabase: Bool) async throws -> Store {
-    let store = try Store(isDatabase: isDatabase, folder)
+  /// A server with access tokens that are for no space by themselves.
+  private func makeStore(isDatabase: Bool) async throws -> ServedStore {
+    let store = try ServedStore(isDatabase: isDatabase, folder)
     for account in ["ann", "bob", "cat", "eve"] {
       let create = ["ann", "eve"].contains(account) ? "--create '\(account)-*'" : ""
-      let made = try await shell(
-        "$tandem token create \(store.tokenWords) --account \(account) --members \(create)")
-      store.secrets[account] = String(made.output.dropLast())
+      try await store.makeToken(account, "--members \(create)")
     }
     try await store.start()
     return store
   }
 
   private func request(
-    _ method: String, _ path: String, _ account: String, _ body: String? = nil, at store: Store
+    _ method: String, _ path: String, _ account: String, _ body: String? = nil,
+    at store: ServedStore
   ) async throws -> (status: Int, text: String) {
     try await answer(
       "\(store.url)/v1/spaces\(path)", method: method, secret: store.secrets[account], body: body)

@@ -105,42 +105,6 @@ import Testing
     }
   }
 
-  @Test(
-    "With --inspect it serves the page for operators, and says where; its tokens do nothing else")
-  func inspect() async throws {
-    let folder = try TemporaryFolder()
-    let made = try await Tool.shell(
-      """
-      for right in --inspect --write; do
-        "$tandem" token create --tokens tokens --account ops --space notes $right
-      done
-      "$tandem" token create --tokens tokens --account ops --space notes --inspect --write
-      """, in: folder)
-    #expect(made.status == 2)
-    #expect(made.error.contains("create one for each"))
-    let secrets = made.output.split(separator: "\n").map { String($0) }
-    try #require(secrets.count == 2)
-    let tool = try RunningTool([
-      "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens"),
-      "--listen", "127.0.0.1:0", "--inspect",
-    ])
-    let url = String(try #require(await tool.line()).split(separator: " ").last ?? "")
-    #expect(await tool.errorLine()?.hasSuffix("\(url)/inspect") == true)
-    let page = try await answer("\(url)/inspect")
-    #expect(page.status == 200 && page.text.contains("<title>Tandem server</title>"))
-    #expect(try await answer("\(url)/inspect/state").status == 401)
-    let tables = #"[{"name":"t","key":["id"],"columns":["a"],"granularity":"field"}]"#
-    let declared = try await answer(
-      "\(url)/v1/spaces/notes/tables", secret: secrets[0], body: tables)
-    #expect(declared.status == 404)
-    _ = try await answer("\(url)/v1/spaces/notes/tables", secret: secrets[1], body: tables)
-    let report = try await answer("\(url)/inspect/state?space=notes", secret: secrets[0])
-    #expect(report.text.contains(#""spaces":[{"name":"notes","version":0}]"#))
-    #expect(try await answer("\(url)/inspect/state", secret: secrets[1]).status == 403)
-    tool.signal(SIGTERM)
-    #expect(await tool.end() == 0)
-  }
-
   @Test("A second server of the same directory is refused, also with another address")
   func secondServer() async throws {
     let folder = try TemporaryFolder()

@@ -49,26 +49,26 @@ import Testing
   private func claims(expiresIn seconds: Int, audience: String = "tandem") -> String {
     let end = Int(Date().timeIntervalSince1970) + seconds
     return #"{"iss":"https://id.example/","aud":"\#(audience)","sub":"auth0|ada","exp":\#(end),"#
-      + #""tandem":{"read":"shared","write":["notes-*"],"create":"lists-*"}}"#
+      + #""app":{"read":"shared","write":["notes-*"],"create":"lists-*"}}"#
   }
 
   private static let tables =
     #"[{"name":"t","key":["id"],"columns":["a"],"granularity":"field"}]"#
 
-  @Test("A person who logged in elsewhere has the spaces that the token names, until it expires")
-  func rights() async throws {
+  @Test(
+    "A person who logged in elsewhere has the spaces that the token names, until it expires",
+    arguments: [false, true])
+  func rights(isDatabase: Bool) async throws {
     let folder = try TemporaryFolder()
     let provider = try await Provider(folder, id: "first")
     try folder.write(#"{"keys":[\#(try await provider.jwk())]}"#, to: "keys.json")
-    let own = try await Tool.shell(
-      "\"$tandem\" token create --tokens tokens --account eve --space shared --write", in: folder)
-    let tool = try RunningTool([
-      "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens"),
+    let store = try ServedStore(isDatabase: isDatabase, folder)
+    let own = try await store.makeToken("eve", "--space shared --write")
+    try await store.start([
       "--jwt-keys", folder.path(of: "keys.json"), "--jwt-issuer", "https://id.example/",
-      "--jwt-audience", "tandem", "--listen", "127.0.0.1:0", "--json",
+      "--jwt-audience", "tandem", "--jwt-claim", "app",
     ])
-    let line = try #require(await tool.line())
-    let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
+    let url = store.url
     func status(_ space: String, _ secret: String, isDeclaration: Bool = false) async throws -> Int
     {
       try await answer(
@@ -80,9 +80,9 @@ import Testing
     #expect(try await status("notes-ada", token, isDeclaration: true) == 200)
     #expect(try await status("notes-ada", token) == 200)
     // Tokens of the server itself are accepted beside.
-    #expect(try await status("shared", String(own.output.dropLast()), isDeclaration: true) == 200)
+    #expect(try await status("shared", own, isDeclaration: true) == 200)
     #expect(try await status("shared", token) == 200)
-    #expect(try await status("notes-ada", String(own.output.dropLast())) == 404)
+    #expect(try await status("notes-ada", own) == 404)
     #expect(try await status("other", token) == 404)
     // The account, not the token, owns what it creates.
     #expect(try await status("lists-1", token, isDeclaration: true) == 200)
@@ -112,12 +112,11 @@ import Testing
     let new = try await answer(
       "\(url)/v1/spaces/notes-ada", secret: second.token(claims(expiresIn: 300)))
     #expect(new.status == 503 && new.text.contains("its key is not known"), "\(new.text)")
-    tool.signal(SIGHUP)
-    #expect(await tool.line() == #"{"event":"reloaded"}"#)
+    store.server?.signal(SIGHUP)
+    #expect(await store.server?.line() == #"{"event":"reloaded"}"#)
     #expect(try await status("notes-ada", token) == 401)
     #expect(try await status("notes-ada", second.token(claims(expiresIn: 300))) == 200)
-    tool.signal(SIGTERM)
-    #expect(await tool.end() == 0)
+    await store.stop()
   }
 
   @Test("A provider that does not answer stops the start only of a server without other tokens")

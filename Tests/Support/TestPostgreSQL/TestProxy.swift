@@ -30,12 +30,16 @@ package final class TestProxy: Sendable {
   /// The folder of the socket.
   package let folder: String
   private let target: String
+  private let isPooler: Bool
   private let listener: Int32
   private let state = Mutex(State())
 
   /// A way to the server with a socket.
-  package init(to target: String) throws {
+  ///
+  /// - Parameter isPooler: True if clients get other numbers of their processes than the server gives, as by a pooler.
+  package init(to target: String, isPooler: Bool = false) throws {
     self.target = target
+    self.isPooler = isPooler
     folder = "/tmp/tandem-px-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     listener = socket(AF_UNIX, streamType, 0)
@@ -125,6 +129,7 @@ package final class TestProxy: Sendable {
       for (from, to) in [(0, server), (1, client)] where files[from].revents != 0 {
         let count = read(files[from].fd, &bytes, bytes.count)
         guard count > 0 else { return }
+        if isPooler, from == 1 { Self.changeNumber(in: &bytes[..<count]) }
         let kind = from == 0 ? nextCut() : nil
         if kind == .beforeServer { return }
         guard send(to, bytes, count) else { return }
@@ -135,6 +140,15 @@ package final class TestProxy: Sendable {
         }
       }
     }
+  }
+
+  /// Changes the number of the process that serves a client, if the server sends it just now.
+  private static func changeNumber(in bytes: inout ArraySlice<UInt8>) {
+    // BackendKeyData has a kind, a length, the number and a key.
+    guard let place = bytes.firstRange(of: [UInt8(ascii: "K"), 0, 0, 0, 12])?.upperBound else {
+      return
+    }
+    if place < bytes.endIndex { bytes[place] ^= 1 }
   }
 
   /// Reads from a client until it goes.

@@ -60,13 +60,15 @@ package final class RunningTool {
 
 /// Sends a request to a server that runs: unless specified otherwise, a POST if it has a body.
 package func answer(
-  _ url: String, method: String? = nil, secret: String? = nil, body: String? = nil
+  _ url: String, method: String? = nil, secret: String? = nil, body: String? = nil,
+  fields: [String: String] = [:]
 ) async throws -> (status: Int, text: String) {
   var request = HTTPRequest(
     HTTPRequest.Method(rawValue: method ?? (body == nil ? "GET" : "POST")), url: url)
   request.body = body.map { Array($0.utf8) }
   if body != nil { request.fields["Content-Type"] = "application/json" }
   if let secret { request.fields["Authorization"] = "Bearer \(secret)" }
+  for (name, value) in fields { request.fields[name] = value }
   let response = try await SystemHTTPClient(options: HTTPClientOptions()).response(
     to: request, maxBodyByteCount: 1 << 20)
   return (response.head.status, String(decoding: response.body, as: UTF8.self))
