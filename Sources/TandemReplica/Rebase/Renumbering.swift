@@ -112,7 +112,7 @@ struct Renumbering {
     let table = numbered[place]
     guard let last = numbers[FieldName(table.name)] else { return [] }
     var orphans: Set<Int64> = []
-    for query in references(to: place, inRows: !adoptsRows) {
+    for query in references(to: place, besidesThoseOfSpace: adoptsRows) {
       let found = try tables.rows(
         """
         SELECT DISTINCT number FROM (\(query))
@@ -126,11 +126,16 @@ struct Renumbering {
   }
 
   /// Queries for the values `number` by which rows and edits of this file refer to a table.
-  private func references(to place: Int, inRows: Bool = true) -> [String] {
-    func rows(_ carrier: Carrier) -> String {
-      "SELECT \(carrier.column.sqlQuoted) AS number FROM main.\(carrier.table.sqlQuoted)"
+  ///
+  /// - Parameter isPrivate: True to leave out the rows of columns that are synchronized.
+  private func references(to place: Int, besidesThoseOfSpace isPrivate: Bool = false) -> [String] {
+    carriers[place].compactMap { carrier in
+      let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
+      if isPrivate, let child, !child.otherColumns.contains(where: carrier.column.isSameSQLName) {
+        return nil
+      }
+      return "SELECT \(carrier.column.sqlQuoted) AS number FROM main.\(carrier.table.sqlQuoted)"
     }
-    return (inRows ? carriers[place].map(rows) : [])
       + (carriers[place] + droppedCarriers[place]).flatMap { carrier -> [String] in
         guard let child = schema.tables.first(where: { $0.name.isSameSQLName(as: carrier.table) })
         else { return [] }
@@ -239,12 +244,11 @@ extension Renumbering {
     }
   }
 
-  /// The rows that get new numbers, for each table.
+  /// The rows that get new numbers, or that are replaced by records of the space, for each table.
   ///
   /// A row that refers to one of them has a reference that differs from that of the space's record from now on. So it
   /// is not that record either.
-  private func moving() throws -> [Set<Int64>] {
-    if adoptsRows { return numbered.map { _ in [] } }
+  private func newNumbers() throws -> [Set<Int64>] {
     var moving: [Set<Int64>] = []
     var queue: [(place: Int, number: Int64)] = []
     for (place, table) in numbered.enumerated() {
@@ -305,7 +309,8 @@ extension Renumbering {
   ///   in tables that are not synchronized by reading all.
   mutating func run(movesNotes: Bool) throws -> [RenumberedRow] {
     try findCarriers()
-    let moving = try moving()
+    let new = try newNumbers()
+    let moving = adoptsRows ? numbered.map { _ in [] } : new
     let kept = try numbered.map { Set(try tables.keptNumbers($0, numbers)) }
     try tables.run(
       """
@@ -316,7 +321,7 @@ extension Renumbering {
     var renumbered: [RenumberedRow] = []
     var last: [FieldName: Int64] = [:]
     let orphans = try numbered.indices.map(orphanNumbers)
-    let all = zip(zip(moving, kept), orphans).map { $0.0.union($0.1).union($1) }
+    let all = numbered.indices.map { new[$0].union(kept[$0]).union(orphans[$0]) }
     for (place, table) in numbered.enumerated() where !all[place].isEmpty {
       var number = try highestNumber(place)
       for former in all[place].sorted() {
@@ -334,7 +339,7 @@ extension Renumbering {
           [
             .integer(Int64(place)), .integer(former), .integer(number),
             .integer(moving[place].contains(former) || kept[place].contains(former) ? 1 : 0),
-            .integer(try taking(former, of: table, isMoving: moving[place].contains(former))),
+            .integer(try taking(former, of: table, isNew: new[place].contains(former))),
           ])
         guard moving[place].contains(former) else { continue }
         renumbered.append(RenumberedRow(table: table.name, former: former, present: number))
@@ -357,8 +362,8 @@ extension Renumbering {
 
   /// Which references of rows to a number lead to the record of the space that has it by now: 0 for none, 1 for those that
   /// are synchronized, which become those of the space, 2 for all.
-  private func taking(_ number: Int64, of table: ReplicaTable, isMoving: Bool) throws -> Int64 {
-    if try !isMoving && !tables.row(table, [.integer(number)]).row.isMissing { return 2 }
+  private func taking(_ number: Int64, of table: ReplicaTable, isNew: Bool) throws -> Int64 {
+    if try !isNew && !tables.row(table, [.integer(number)]).row.isMissing { return 2 }
     return adoptsRows ? 1 : 0
   }
 
