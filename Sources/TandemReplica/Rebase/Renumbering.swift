@@ -244,11 +244,11 @@ extension Renumbering {
     }
   }
 
-  /// The rows that get new numbers, or that are replaced by records of the space, for each table.
+  /// The rows that get new numbers, for each table. None is new if all become those of the space.
   ///
   /// A row that refers to one of them has a reference that differs from that of the space's record from now on. So it
   /// is not that record either.
-  private func newNumbers() throws -> [Set<Int64>] {
+  private func moving() throws -> [Set<Int64>] {
     var moving: [Set<Int64>] = []
     var queue: [(place: Int, number: Int64)] = []
     for (place, table) in numbered.enumerated() {
@@ -309,8 +309,7 @@ extension Renumbering {
   ///   in tables that are not synchronized by reading all.
   mutating func run(movesNotes: Bool) throws -> [RenumberedRow] {
     try findCarriers()
-    let new = try newNumbers()
-    let moving = adoptsRows ? numbered.map { _ in [] } : new
+    let moving = try moving()
     let kept = try numbered.map { Set(try tables.keptNumbers($0, numbers)) }
     try tables.run(
       """
@@ -321,7 +320,7 @@ extension Renumbering {
     var renumbered: [RenumberedRow] = []
     var last: [FieldName: Int64] = [:]
     let orphans = try numbered.indices.map(orphanNumbers)
-    let all = numbered.indices.map { new[$0].union(kept[$0]).union(orphans[$0]) }
+    let all = numbered.indices.map { moving[$0].union(kept[$0]).union(orphans[$0]) }
     for (place, table) in numbered.enumerated() where !all[place].isEmpty {
       var number = try highestNumber(place)
       for former in all[place].sorted() {
@@ -339,7 +338,7 @@ extension Renumbering {
           [
             .integer(Int64(place)), .integer(former), .integer(number),
             .integer(moving[place].contains(former) || kept[place].contains(former) ? 1 : 0),
-            .integer(try taking(former, of: table, isNew: new[place].contains(former))),
+            .integer(try taking(former, of: table, isMoving: moving[place].contains(former))),
           ])
         guard moving[place].contains(former) else { continue }
         renumbered.append(RenumberedRow(table: table.name, former: former, present: number))
@@ -362,8 +361,8 @@ extension Renumbering {
 
   /// Which references of rows to a number lead to the record of the space that has it by now: 0 for none, 1 for those that
   /// are synchronized, which become those of the space, 2 for all.
-  private func taking(_ number: Int64, of table: ReplicaTable, isNew: Bool) throws -> Int64 {
-    if try !isNew && !tables.row(table, [.integer(number)]).row.isMissing { return 2 }
+  private func taking(_ number: Int64, of table: ReplicaTable, isMoving: Bool) throws -> Int64 {
+    if try !isMoving && !tables.row(table, [.integer(number)]).row.isMissing { return 2 }
     return adoptsRows ? 1 : 0
   }
 
