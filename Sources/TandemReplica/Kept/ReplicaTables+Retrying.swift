@@ -15,7 +15,8 @@ extension ReplicaTables {
     guard !edits.isEmpty else { return 0 }
     try checkNoCommitWaits()
     try run("PRAGMA defer_foreign_keys=ON", [])
-    let refused = try refusedEdits(of: edits)
+    // What triggers wrote into synchronized rows was an edit of its own, as when a row is received.
+    let refused = try withoutSilencedTriggers(areEdits: true) { try refusedEdits(of: edits) }
     if refused.count == edits.count, let first = refused.first {
       let error = first.error.naming(first.edit, if: namesEdits)
       guard refused.count > 1 else { throw error }
@@ -74,10 +75,7 @@ extension ReplicaTables {
       try placeParked(edit, in: table)
       try forget(keptEdit: edit.id)
     }
-    // The effects of triggers that write synchronized columns are edits of their own, as when a row is received.
-    try withoutSilencedTriggers {
-      _ = try resolve(edits.filter { $0.kind == .edit }, by: .local, namingEdits: false)
-    }
+    _ = try resolve(edits.filter { $0.kind == .edit }, by: .local, namingEdits: false)
   }
 
   /// Gives a row the space's version that its table did not accept before.

@@ -15,6 +15,8 @@ struct ForeignTriggers {
     let name: String
     let table: String
     let sql: String
+    /// True if it only refuses, as far as that is known: it guards the edits of the application.
+    fileprivate var isGuard = false
 
     fileprivate var place: String { "\(schema).\(name.sqlQuoted)" }
 
@@ -97,7 +99,11 @@ struct ForeignTriggers {
         silencedNames.insert(other.place)
       }
     }
-    silenced = triggers.filter { silencedNames.contains($0.place) }
+    silenced = triggers.filter { silencedNames.contains($0.place) }.map { trigger in
+      var trigger = trigger
+      trigger.isGuard = writes[trigger.name.lowercased()] == nil
+      return trigger
+    }
     following = Array(all.drop { !silencedNames.contains($0.place) })
     areOnTables = triggers.contains { isSynchronized($0) && !silencedNames.contains($0.place) }
     areFired =
@@ -106,9 +112,6 @@ struct ForeignTriggers {
         followers.contains { $0.child.isSameSQLName(as: trigger.table) }
       }
   }
-
-  /// True if any trigger does not run while records of the space are written.
-  var areSilenced: Bool { !silenced.isEmpty }
 }
 
 extension ReplicaTable {
@@ -143,15 +146,22 @@ extension ForeignKey {
 extension ReplicaTables {
   /// Runs `body`, which writes records of the space, without the triggers that must not run meanwhile: they are dropped,
   /// and created again in the order in which they were.
-  func withoutSilencedTriggers<Value>(_ body: () throws -> Value) throws -> Value {
+  ///
+  /// - Parameter areEdits: True if `body` makes edits again, which guards may still refuse.
+  func withoutSilencedTriggers<Value>(
+    areEdits: Bool = false, _ body: () throws -> Value
+  ) throws -> Value {
     let triggers = try foreignTriggers()
-    if triggers.areUnreadable { return try quietly(body) }
-    guard triggers.areSilenced else { return try body() }
+    if triggers.areUnreadable { return try areEdits ? body() : quietly(body) }
+    let silenced = triggers.silenced.filter { !areEdits || !$0.isGuard }
+    guard !silenced.isEmpty, !hasSilencedTriggers else { return try body() }
+    hasSilencedTriggers = true
+    defer { hasSilencedTriggers = false }
     do {
-      for trigger in triggers.silenced { try connection.execute("DROP TRIGGER \(trigger.place)") }
+      for trigger in silenced { try connection.execute("DROP TRIGGER \(trigger.place)") }
       try noteSameSchema()
       let value = try body()
-      let places = Set(triggers.silenced.map(\.place))
+      let places = Set(silenced.map(\.place))
       for trigger in triggers.following {
         if !places.contains(trigger.place) {
           try connection.execute("DROP TRIGGER \(trigger.place)")
