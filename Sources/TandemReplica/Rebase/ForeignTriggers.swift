@@ -153,17 +153,19 @@ extension ReplicaTables {
   ) throws -> Value {
     let triggers = try foreignTriggers()
     if triggers.areUnreadable { return try areEdits ? body() : quietly(body) }
-    let silenced = triggers.silenced.filter { !areEdits || !$0.isGuard }
-    guard !silenced.isEmpty, !hasSilencedTriggers else { return try body() }
-    hasSilencedTriggers = true
-    defer { hasSilencedTriggers = false }
+    let outer = silencedPlaces
+    let silenced = triggers.silenced.filter {
+      !outer.contains($0.place) && (!areEdits || !$0.isGuard)
+    }
+    guard !silenced.isEmpty else { return try body() }
+    silencedPlaces.formUnion(silenced.map(\.place))
+    defer { silencedPlaces = outer }
     do {
       for trigger in silenced { try connection.execute("DROP TRIGGER \(trigger.place)") }
       try noteSameSchema()
       let value = try body()
-      let places = Set(silenced.map(\.place))
-      for trigger in triggers.following {
-        if !places.contains(trigger.place) {
+      for trigger in triggers.following where !outer.contains(trigger.place) {
+        if !silencedPlaces.contains(trigger.place) {
           try connection.execute("DROP TRIGGER \(trigger.place)")
         }
         try connection.execute(trigger.creation)

@@ -58,8 +58,8 @@ package final class ReplicaTables {
 
   /// True while ``quietly(_:)`` runs.
   private(set) var isQuiet = false
-  /// True while triggers of the application are dropped (``withoutSilencedTriggers(areEdits:_:)``).
-  var hasSilencedTriggers = false
+  /// The triggers of the application that are dropped for now (``withoutSilencedTriggers(areEdits:_:)``).
+  var silencedPlaces: Set<String> = []
 
   /// The replica in the file of a connection.
   ///
