@@ -157,7 +157,13 @@ extension ReplicaTables {
     for edit in edits where !edit.kind.isConflict {
       resolutions.append(try close(edit, by: choice, []).resolution)
     }
-    try write(resolutions.filter { $0.choice != .remote }, namingEdits: namesEdits)
+    let written = resolutions.filter { $0.choice != .remote }
+    if edits.allSatisfy({ $0.kind == .edit }) {
+      // What triggers wrote into synchronized rows was an edit of its own, as when a row is received.
+      try withoutSilencedTriggers(areEdits: true) { try write(written, namingEdits: namesEdits) }
+    } else {
+      try write(written, namingEdits: namesEdits)
+    }
     return edits.count
   }
 

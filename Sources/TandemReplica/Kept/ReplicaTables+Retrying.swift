@@ -15,7 +15,7 @@ extension ReplicaTables {
     guard !edits.isEmpty else { return 0 }
     try checkNoCommitWaits()
     try run("PRAGMA defer_foreign_keys=ON", [])
-    // What triggers wrote into synchronized rows was an edit of its own, as when a row is received.
+    // As in `resolve`; at once, because it changes the schema.
     let refused = try withoutSilencedTriggers(areEdits: true) { try refusedEdits(of: edits) }
     if refused.count == edits.count, let first = refused.first {
       let error = first.error.naming(first.edit, if: namesEdits)

@@ -19,6 +19,7 @@ extension PageApplication {
     try tables.raiseSequences(schema, above: numbers)
     var renumbering = try Renumbering(
       tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : [:],
+      known: state.pullNeed.needsDecision ? [:] : former,
       adoptsRows: decision == .adoptRemote)
     guard try renumbering.isNeeded() else { return [] }
     // A file that was restored may have sent some of its rows before.
@@ -61,6 +62,8 @@ struct Renumbering {
   private let numbers: [FieldName: Int64]
   /// The highest numbers that the file knew before; none if it does not know the space's records.
   private let former: [FieldName: Int64]
+  /// Those that it knew before, also if it does not know which of its rows are the space's.
+  private let known: [FieldName: Int64]
   /// True if all rows become those of the space: only kept edits get numbers, and refer to each other.
   private let adoptsRows: Bool
   let numbered: [ReplicaTable]
@@ -78,8 +81,9 @@ struct Renumbering {
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ numbers: [FieldName: Int64],
-    former: [FieldName: Int64], adoptsRows: Bool
+    former: [FieldName: Int64], known: [FieldName: Int64], adoptsRows: Bool
   ) throws {
+    self.known = known
     self.adoptsRows = adoptsRows
     self.tables = tables
     self.schema = schema
@@ -110,37 +114,45 @@ struct Renumbering {
   /// records of the space that have these numbers now, unless records of the space do so as well.
   private func orphanNumbers(_ place: Int) throws -> Set<Int64> {
     let table = numbered[place]
-    guard let last = numbers[FieldName(table.name)] else { return [] }
+    let name = FieldName(table.name)
+    guard let last = numbers[name] else { return [] }
+    let (key, existed) = (table.keyNames[0].sqlQuoted, TableShadow.existed)
     var orphans: Set<Int64> = []
-    for query in references(to: place, besidesThoseOfSpace: adoptsRows) {
+    let queries =
+      rowReferences(to: place).map { ($0, former[name] ?? 0) }
+      + editReferences(to: place).map { ($0, known[name] ?? 0) }
+    for (query, first) in queries {
+      // A record of the space that this file has deleted may come back.
       let found = try tables.rows(
         """
         SELECT DISTINCT number FROM (\(query))
         WHERE typeof(number) = 'integer' AND number > ? AND number <= ?
-          AND NOT EXISTS (SELECT 1 FROM main.\(table.name.sqlQuoted) AS p
-            WHERE p.\(table.keyNames[0].sqlQuoted) = number)
-        """, [.integer(former[FieldName(table.name)] ?? 0), .integer(last)])
+          AND NOT EXISTS (SELECT 1 FROM main.\(table.name.sqlQuoted) AS p WHERE p.\(key) = number)
+          AND NOT EXISTS (
+            SELECT 1 FROM \(table.shadow.name.sqlQuoted) AS s WHERE s.\(key) = number AND s.\(existed) <> 0)
+        """, [.integer(first), .integer(last)])
       orphans.formUnion(found.compactMap { $0[0].integer })
     }
     return orphans.subtracting(referred[place])
   }
 
-  /// Queries for the values `number` by which rows and edits of this file refer to a table.
-  ///
-  /// - Parameter isPrivate: True to leave out the rows of columns that are synchronized.
-  private func references(to place: Int, besidesThoseOfSpace isPrivate: Bool = false) -> [String] {
+  /// Queries for the values `number` by which rows of this file refer to a table; of its own columns alone if all others
+  /// become those of the space.
+  private func rowReferences(to place: Int) -> [String] {
     carriers[place].compactMap { carrier in
       let child = schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }
-      if isPrivate, let child, !child.otherColumns.contains(where: carrier.column.isSameSQLName) {
-        return nil
-      }
+      let isPrivate = child?.otherColumns.contains(where: carrier.column.isSameSQLName) ?? true
+      guard !adoptsRows || isPrivate else { return nil }
       return "SELECT \(carrier.column.sqlQuoted) AS number FROM main.\(carrier.table.sqlQuoted)"
     }
-      + (carriers[place] + droppedCarriers[place]).flatMap { carrier -> [String] in
-        guard let child = schema.tables.first(where: { $0.name.isSameSQLName(as: carrier.table) })
-        else { return [] }
-        return child.editedReferences(carrier.column)
-      }
+  }
+
+  /// The same for edits that are not in their rows.
+  private func editReferences(to place: Int) -> [String] {
+    (carriers[place] + droppedCarriers[place]).flatMap { carrier in
+      schema.tables.first { $0.name.isSameSQLName(as: carrier.table) }?
+        .editedReferences(carrier.column) ?? []
+    }
   }
 
   /// Follows the foreign keys of all tables, those that are not synchronized included.
@@ -376,7 +388,7 @@ extension Renumbering {
       "SELECT max(\(key)) FROM \(table.shadow.name.sqlQuoted) WHERE \(TableShadow.existed) OR \(key) < \(Int64.max)",
     ]
     // What refers to nothing must not refer to a new row by chance.
-    queries += references(to: place).map {
+    queries += (rowReferences(to: place) + editReferences(to: place)).map {
       "SELECT max(number) FROM (\($0)) WHERE typeof(number) = 'integer'"
     }
     var highest = numbers[FieldName(table.name)] ?? 0
