@@ -158,7 +158,7 @@ extension ReplicaTables {
       resolutions.append(try close(edit, by: choice, []).resolution)
     }
     let written = resolutions.filter { $0.choice != .remote }
-    if edits.allSatisfy({ $0.kind == .edit }) {
+    if !written.isEmpty, edits.allSatisfy({ $0.kind == .edit }) {
       // What triggers wrote into synchronized rows was an edit of its own, as when a row is received.
       try withoutSilencedTriggers(areEdits: true) { try write(written, namingEdits: namesEdits) }
     } else {
