@@ -165,7 +165,7 @@ package final class PostgreSQLDatabase: Sendable {
   }
 
   /// The number of connections that requests use now, and of requests that wait for one.
-  package var use: (connectionCount: Int, waitingCount: Int) {
+  package var usage: (connectionCount: Int, waitingCount: Int) {
     state.withLock { ($0.count - $0.idle.count, $0.waiting.count) }
   }
 

@@ -72,7 +72,7 @@ extension SpaceTables {
       guard byteCount <= SyncLimits.maxDeclarationByteCount else {
         throw SyncRequestError(
           .overLimit,
-          "the types, defaults and CHECKs of all columns of the space would need more than "
+          "the types, defaults, CHECKs and policies of all columns of the space would need more than "
             + "\(SyncLimits.maxDeclarationByteCount) bytes; attach fewer tables")
       }
     }

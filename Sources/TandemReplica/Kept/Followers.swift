@@ -2,23 +2,42 @@ internal import TandemRecords
 internal import TandemSQLite
 internal import TandemSync
 
-/// The rejected changes by what they refer to. They may have changed since, so look at each one that is found.
+/// The kept edits by what they refer to. They may have changed since, so look at each one that is found.
 struct Followers {
   private struct Reference: Hashable {
     let foreignKey: Int
     let values: [FieldValue]
   }
 
+  /// A value of a column by which rows refer to others.
+  private struct ColumnValue: Hashable {
+    let table: FieldName
+    let column: FieldName
+    let value: FieldValue
+  }
+
   private let foreignKeys: [ForeignKey]
   private var ids: [Reference: Set<KeptEdit.ID>] = [:]
+  /// The references that the space knows, of one column each.
+  let references: [SpaceReference]
+  /// Open conflicts, and rejected changes with a column that their table has lost.
+  private var others: [ColumnValue: Set<KeptEdit.ID>] = [:]
 
-  init(of schema: ReplicaSchema, _ edits: [KeptEdit]) {
+  init(_ tables: ReplicaTables) throws {
+    let schema = try tables.schema()
     foreignKeys = schema.foreignKeys
-    for edit in edits { insert(edit) }
+    references = try tables.spaceReferences(schema).filter(\.isAlone)
+    for edit in try tables.keptEdits(.conflicts) + tables.keptEdits(.rejected) { insert(edit) }
   }
 
   mutating func insert(_ edit: KeptEdit) {
-    guard edit.kind == .edit, edit.local != nil else { return }
+    guard let local = edit.local else { return }
+    for reference in references where UTF8Order.areEqual(reference.table.name, edit.table) {
+      let isLost = reference.table.schema.column(named: reference.column) == nil
+      guard edit.kind.isConflict || edit.kind == .edit && isLost else { continue }
+      others[Self.columnValue(reference, local[reference.column]), default: []].insert(edit.id)
+    }
+    guard edit.kind == .edit else { return }
     for foreignKey in foreignKeys {
       guard let values = edit.reference(by: foreignKey) else { continue }
       ids[Reference(foreignKey: foreignKey.number, values: values), default: []].insert(edit.id)
@@ -27,6 +46,18 @@ struct Followers {
 
   func edits(_ foreignKey: ForeignKey, _ values: [FieldValue]) -> [KeptEdit.ID] {
     (ids[Reference(foreignKey: foreignKey.number, values: values)] ?? []).sorted()
+  }
+
+  /// The open conflicts, and the rejected changes with a lost column, that refer to a row by a column.
+  func edits(_ reference: SpaceReference, _ value: FieldValue) -> [KeptEdit.ID] {
+    (others[Self.columnValue(reference, value)] ?? []).sorted()
+  }
+
+  private static func columnValue(
+    _ reference: SpaceReference, _ value: FieldValue
+  ) -> ColumnValue {
+    ColumnValue(
+      table: FieldName(reference.table.name), column: FieldName(reference.column), value: value)
   }
 }
 

@@ -30,11 +30,13 @@ extension ReplicaTables {
     }
     try checkNoCommitWaits()
     try run("PRAGMA defer_foreign_keys=ON", [])
-    if case .one = selection {
-      for edit in edits { try join(edit) }
-      return edits.count
+    return try withoutSilencedTriggers(areEdits: true) {
+      if case .one = selection {
+        for edit in edits { try join(edit) }
+        return edits.count
+      }
+      return try joinAll(edits.map(\.id))
     }
-    return try joinAll(edits.map(\.id))
   }
 
   /// Makes open edits again: the local versions of conflicts, all or none of them, and those of the rejected changes
@@ -158,7 +160,7 @@ extension ReplicaTables {
       resolutions.append(try close(edit, by: choice, []).resolution)
     }
     let written = resolutions.filter { $0.choice != .remote }
-    if !written.isEmpty, edits.allSatisfy({ $0.kind == .edit }) {
+    if written.contains(where: { $0.edit.kind == .edit }) {
       // What triggers wrote into synchronized rows was an edit of its own, as when a row is received.
       try withoutSilencedTriggers(areEdits: true) { try write(written, namingEdits: namesEdits) }
     } else {

@@ -22,7 +22,7 @@ extension ReplicaTables {
   /// - Parameter rules: The columns of which one set has to have the other row's values; `nil` for any.
   /// - Returns: The number of rows.
   func joinAll(_ edits: [KeptEdit.ID], by rules: SameRules? = nil) throws -> Int {
-    var followers = try Followers(of: schema(), keptEdits(.rejected))
+    var followers = try Followers(self)
     var waiting = edits
     var count = 0
     while true {
@@ -44,7 +44,7 @@ extension ReplicaTables {
 
   /// Joins a row that was added here with the one that has its unique values, whichever these are.
   func join(_ edit: KeptEdit) throws {
-    var followers = try Followers(of: schema(), keptEdits(.rejected))
+    var followers = try Followers(self)
     try join(edit, by: nil, &followers)
   }
 
@@ -189,7 +189,7 @@ extension ReplicaTables {
         isInsertion: false)
     ]
     while let row = rows.popLast() {
-      for (child, follower) in try moveDroppedReferences(to: row) {
+      for (child, follower) in try moveOtherReferences(to: row, &followers) {
         found[follower.id] = true
         guard follower.base == nil, let version = follower.local else { continue }
         rows.append(
@@ -232,52 +232,35 @@ extension ReplicaTables {
     }
   }
 
-  /// Lets edits of dropped columns that refer to a row refer to another one, and rejected changes that have such a column.
-  /// Those of several columns that refer to it together stay.
+  /// Lets edits of dropped columns that refer to a row refer to another one, and the versions of this file in open conflicts
+  /// and in rejected changes with a lost column. Those of several columns that refer to it together stay.
   ///
   /// - Returns: The rejected changes, with their tables.
-  private func moveDroppedReferences(
-    to row: MovedRow
+  private func moveOtherReferences(
+    to row: MovedRow, _ followers: inout Followers
   ) throws -> [(child: ReplicaTable, follower: KeptEdit)] {
-    var followers: [(child: ReplicaTable, follower: KeptEdit)] = []
-    for reference in try spaceReferences(schema())
-    where reference.isAlone && reference.parent == FieldName(row.table.name) {
+    var found: [(child: ReplicaTable, follower: KeptEdit)] = []
+    for reference in followers.references where reference.parent == FieldName(row.table.name) {
       let (name, child) = (reference.parentColumn.text, reference.table)
       guard let old = row.table.value(of: name, in: row.record, row.key),
         let new = row.table.value(of: name, in: row.newRecord, row.newKey), old != new
       else { continue }
       if child.mayHaveDroppedEdits { try moveDroppedReferences(reference, from: old, to: new) }
-      try moveConflicts(reference, from: old, to: new)
-      guard child.schema.column(named: reference.column) == nil else { continue }
-      for edit in try keptEdits(.rejected)
-      where edit.kind == .edit && UTF8Order.areEqual(edit.table, child.name) {
-        guard var version = edit.local, version[reference.column].hasSameStorage(as: old) else {
-          continue
-        }
+      for id in followers.edits(reference, old) {
+        guard let edit = try keptEdits(.one(id)).first, var version = edit.local,
+          version[reference.column].hasSameStorage(as: old),
+          !(edit.base?[reference.column].hasSameStorage(as: old) ?? false)
+        else { continue }
         version[field: FieldName(reference.column)] = new
         try run(
           "UPDATE tandem_kept SET \"local\" = ? WHERE id = ?",
-          [.text(version.text), .integer(edit.id)])
-        if let moved = try keptEdits(.one(edit.id)).first { followers.append((child, moved)) }
+          [.text(version.text), .integer(id)])
+        guard let moved = try keptEdits(.one(id)).first else { continue }
+        followers.insert(moved)
+        if moved.kind == .edit { found.append((child, moved)) }
       }
     }
-    return followers
-  }
-
-  /// Lets the versions of this file in open conflicts refer to another row.
-  private func moveConflicts(
-    _ reference: SpaceReference, from old: FieldValue, to new: FieldValue
-  ) throws {
-    for edit in try keptEdits(.conflicts)
-    where edit.kind != .edit && UTF8Order.areEqual(edit.table, reference.table.name) {
-      guard var version = edit.local, version[reference.column].hasSameStorage(as: old),
-        !(edit.base?[reference.column].hasSameStorage(as: old) ?? false)
-      else { continue }
-      version[field: FieldName(reference.column)] = new
-      try run(
-        "UPDATE tandem_kept SET \"local\" = ? WHERE id = ?",
-        [.text(version.text), .integer(edit.id)])
-    }
+    return found
   }
 
   /// Lets references that are not synchronized follow, unless they lead to a row that is there.

@@ -60,7 +60,7 @@ public struct ReplicaStatus: Hashable, Sendable {
   /// renamed, its new name needs the policy.
   public let voidPolicies: [String]
   /// What this file and the first copy of each column define differently, in sentences for people: types, `NOT NULL`,
-  /// `CHECK` and defaults, as the last synchronization found them. Rows that a table cannot have are rejected changes.
+  /// `CHECK`, defaults and policies, as the last synchronization found them. Rows that a table cannot have are rejected changes.
   public let notices: [String]
 
   /// The number of rows of all tables that wait.

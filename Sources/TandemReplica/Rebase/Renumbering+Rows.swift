@@ -102,9 +102,10 @@ extension Renumbering {
   private func movedKeys(
     _ place: Int, _ child: ReplicaTable, _ column: String, _ condition: String
   ) throws -> [(old: SyncKey, new: SyncKey)] {
-    let isKept = try !tables.rows(
-      "SELECT 1 FROM tandem_parked WHERE \"table\" = ? LIMIT 1", [.text(child.name)]
-    ).isEmpty
+    let isKept = try ["tandem_parked", "tandem_kept"].contains { list in
+      try !tables.rows("SELECT 1 FROM \(list) WHERE \"table\" = ? LIMIT 1", [.text(child.name)])
+        .isEmpty
+    }
     guard isKept || child.mayHaveDroppedEdits,
       let offset = child.keyNames.firstIndex(where: column.isSameSQLName)
     else { return [] }
@@ -139,10 +140,9 @@ extension Renumbering {
         VALUES (?, 0) ON CONFLICT DO NOTHING
         """, new)
       try moveRest(from: table.syncKey(old), to: table.syncKey(new), of: table)
-      // Edits of a new row that it has lost, such as a reference to a row that the space refused, concern it always.
-      let isOfRow = movesNotes ? "" : " AND kind = 'edit' AND base NOT NULL"
+      guard movesNotes else { continue }
       try tables.run(
-        "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?\(isOfRow)",
+        "UPDATE tandem_kept SET \"key\" = ? WHERE \"table\" = ? AND \"key\" = ?",
         [
           .text(table.syncKey(new).idText), .text(table.name), .text(table.syncKey(old).idText),
         ])
@@ -158,6 +158,12 @@ extension Renumbering {
       try tables.park(nil, old)
       try tables.park(parked, new)
     }
+    // Edits that a new row has lost, such as a reference to a row that the space refused.
+    try tables.run(
+      """
+      UPDATE tandem_kept SET "key" = ?
+      WHERE "table" = ? AND "key" = ? AND kind = 'edit' AND base NOT NULL
+      """, [.text(new.idText), .text(table.name), .text(old.idText)])
     if table.mayHaveDroppedEdits {
       let names = table.keyNames.map(\.sqlQuoted)
       try tables.run(
@@ -243,7 +249,7 @@ extension ReplicaTable {
     func kept(_ value: String, _ condition: String) -> String {
       """
       SELECT \(value) AS number FROM tandem_kept
-      WHERE "table" = \(name.sqlLiteral) AND \(condition)
+      WHERE "table" = \(self.name.sqlLiteral) AND resolution = 'unresolved' AND \(condition)
       """
     }
     var queries: [String] = []
@@ -258,7 +264,10 @@ extension ReplicaTable {
       queries.append(
         kept("json_extract(\"key\", '$[\(offset)]')", "kind = 'edit' AND base IS NULL"))
     } else if let name = otherColumns.first(where: column.isSameSQLName) {
-      queries.append(kept("json_extract(others, \("$.\"\(name)\"".sqlLiteral))", "others NOT NULL"))
+      let value = "json_extract(others, \("$.\"\(name)\"".sqlLiteral))"
+      queries.append(kept(value, "others NOT NULL"))
+      queries.append(
+        "SELECT \(value) AS number FROM tandem_parked WHERE \"table\" = \(self.name.sqlLiteral)")
     } else {
       let path = "$.\"\(columnNames.first(where: column.isSameSQLName) ?? column)\"".sqlLiteral
       queries.append(

@@ -19,7 +19,7 @@ extension PageApplication {
     try tables.raiseSequences(schema, above: numbers)
     var renumbering = try Renumbering(
       tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : [:],
-      known: state.pullNeed.needsDecision ? [:] : former,
+      formerOfEdits: state.pullNeed.needsDecision ? [:] : former,
       adoptsRows: decision == .adoptRemote)
     guard try renumbering.isNeeded() else { return [] }
     // A file that was restored may have sent some of its rows before.
@@ -63,7 +63,7 @@ struct Renumbering {
   /// The highest numbers that the file knew before; none if it does not know the space's records.
   private let former: [FieldName: Int64]
   /// Those that it knew before, also if it does not know which of its rows are the space's.
-  private let known: [FieldName: Int64]
+  private let formerOfEdits: [FieldName: Int64]
   /// True if all rows become those of the space: only kept edits get numbers, and refer to each other.
   private let adoptsRows: Bool
   let numbered: [ReplicaTable]
@@ -81,9 +81,9 @@ struct Renumbering {
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ numbers: [FieldName: Int64],
-    former: [FieldName: Int64], known: [FieldName: Int64], adoptsRows: Bool
+    former: [FieldName: Int64], formerOfEdits: [FieldName: Int64], adoptsRows: Bool
   ) throws {
-    self.known = known
+    self.formerOfEdits = formerOfEdits
     self.adoptsRows = adoptsRows
     self.tables = tables
     self.schema = schema
@@ -120,9 +120,9 @@ struct Renumbering {
     var orphans: Set<Int64> = []
     let queries =
       rowReferences(to: place).map { ($0, former[name] ?? 0) }
-      + editReferences(to: place).map { ($0, known[name] ?? 0) }
+      + editReferences(to: place).map { ($0, formerOfEdits[name] ?? 0) }
     for (query, first) in queries {
-      // A record of the space that this file has deleted may come back.
+      // A record of the space that this file has deleted, or has beside the table, may come back.
       let found = try tables.rows(
         """
         SELECT DISTINCT number FROM (\(query))
@@ -130,6 +130,9 @@ struct Renumbering {
           AND NOT EXISTS (SELECT 1 FROM main.\(table.name.sqlQuoted) AS p WHERE p.\(key) = number)
           AND NOT EXISTS (
             SELECT 1 FROM \(table.shadow.name.sqlQuoted) AS s WHERE s.\(key) = number AND s.\(existed) <> 0)
+          AND NOT EXISTS (
+            SELECT 1 FROM tandem_parked
+            WHERE "table" = \(table.name.sqlLiteral) AND is_whole = 1 AND id = json_array(number))
         """, [.integer(first), .integer(last)])
       orphans.formUnion(found.compactMap { $0[0].integer })
     }
@@ -256,7 +259,8 @@ extension Renumbering {
     }
   }
 
-  /// The rows that get new numbers, for each table. None is new if all become those of the space.
+  /// The rows that get new numbers, for each table. None is new if all become those of the space,
+  /// because the base is forgotten by then.
   ///
   /// A row that refers to one of them has a reference that differs from that of the space's record from now on. So it
   /// is not that record either.
@@ -389,7 +393,7 @@ extension Renumbering {
     ]
     // What refers to nothing must not refer to a new row by chance.
     queries += (rowReferences(to: place) + editReferences(to: place)).map {
-      "SELECT max(number) FROM (\($0)) WHERE typeof(number) = 'integer'"
+      "SELECT max(number) FROM (\($0)) WHERE typeof(number) = 'integer' AND number < \(Int64.max)"
     }
     var highest = numbers[FieldName(table.name)] ?? 0
     for query in queries {

@@ -132,10 +132,7 @@ struct RowPlacing {
     let base = placement.row.seenBase ?? rest
     let isInsertion = base == nil && placement.remote == nil
     if isInsertion, let record = content {
-      // The edits of columns that were dropped go with the row.
-      let edits = try tables.droppedEdits(of: placement.table, placement.key)
-      for edit in edits { try tables.forget(edit, placement.table, placement.key) }
-      content = edits.versions(of: record).edited
+      content = try tables.takeDroppedEdits(of: placement.table, placement.key, into: record)
     }
     // A row that the space does not have is written as a whole when it comes back.
     let id = try tables.reject(

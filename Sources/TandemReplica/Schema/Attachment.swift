@@ -127,10 +127,11 @@ extension ReplicaTables {
   /// Removes all that ``attach(_:to:using:)`` added: the file and its schema are as they were, with
   /// the rows as they are now.
   ///
-  /// Changes that were not sent stay in the rows. Resolved conflicts are removed.
+  /// Changes that were not sent stay in the rows, but those of columns that were dropped have none. Resolved conflicts are
+  /// removed.
   ///
   /// - Parameters:
-  ///   - discardsRejected: True to remove rejected changes too.
+  ///   - discardsRejected: True to remove rejected changes too, and edits of dropped columns.
   ///   - discardsConflicts: True to remove open conflicts too.
   /// - Throws: ``ReplicaError`` with code `notAttached`; with code `rejectedChanges` if some were
   ///   taken out of their rows, and with code `openConflicts` if there are any, unless they are
@@ -147,9 +148,9 @@ extension ReplicaTables {
     }
     for table in try declarations() where !discardsRejected {
       let dropped = TableShadow.droppedName(table.name)
-      let isThere = try !rows("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(dropped)])
-        .isEmpty
-      guard isThere, try !rows("SELECT 1 FROM \(dropped.sqlQuoted) LIMIT 1").isEmpty else {
+      guard try connection.schema(ofTable: dropped) != nil,
+        try !rows("SELECT 1 FROM \(dropped.sqlQuoted) LIMIT 1").isEmpty
+      else {
         continue
       }
       throw ReplicaError(

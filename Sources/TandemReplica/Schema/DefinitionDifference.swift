@@ -67,7 +67,7 @@ struct DefinitionDifference {
       + "space: a row that leaves the column out gets another value in each copy that makes it; \(remedy)"
   }
 
-  /// One copy whose value stays, and others whose value does not, agree.
+  /// The policies `local` in one copy and `remote` in the others agree: the value of the first one always stays.
   private func policy(_ column: Column) -> String? {
     let sides = [column.own.policy, column.other.policy]
     let priority = [FieldPolicy.local, .remote].map { Optional($0.rawValue) }

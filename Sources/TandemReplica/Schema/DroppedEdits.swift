@@ -218,6 +218,23 @@ extension ReplicaTables {
     ).compactMap(DroppedEdit.init)
   }
 
+  /// A new row's record with its edits of dropped columns, which are forgotten. If the table has a column again, a later value
+  /// of the row stays.
+  func takeDroppedEdits(
+    of table: ReplicaTable, _ key: [FieldValue], into record: Record
+  ) throws -> Record {
+    var content = record
+    for edit in try droppedEdits(of: table, key) {
+      try forget(edit, table, key)
+      let others = table.columnNames.filter { FieldName($0) != edit.name }
+      let column = try table.newColumns(besides: others, in: connection).first
+      if column?.isStandard(record[edit.name.text]) ?? true {
+        edit.write(edit.value, to: &content)
+      }
+    }
+    return content
+  }
+
   func forget(_ edit: DroppedEdit, _ table: ReplicaTable, _ key: [FieldValue]) throws {
     try run(
       "DELETE FROM \(table.droppedEdits) WHERE \(table.isDroppedEdit)",

@@ -33,7 +33,7 @@ extension ReplicaTables {
           numbers.note(table.syncKey([number]), in: table)
         }
       }
-      if let number = try keptNumbers(table, upTo: .max).max() {
+      if let number = try keptNumbers(table, upTo: .max - 1).max() {
         numbers.note(table.syncKey([.integer(number)]), in: table)
       }
     }

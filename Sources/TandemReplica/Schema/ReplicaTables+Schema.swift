@@ -101,7 +101,7 @@ extension ReplicaTables {
       .isEmpty
     if !hasTemporary, let known = knownSchema?.triggers { return known }
     let triggers = try ForeignTriggers(self, tables)
-    if !hasTemporary { knownSchema?.triggers = triggers }
+    if !hasTemporary, silencedPlaces.isEmpty { knownSchema?.triggers = triggers }
     return triggers
   }
 

@@ -351,7 +351,10 @@ extension HTTPServer {
 
   /// The library refuses a request. It does not say which one: it closes its connection next.
   private func noteRefusal(_ status: Int) {
-    let refusable = connections.withLock { $0.filter(\.value.mayBeRefused).keys }
+    // Most connections may be: one or two of them are found at once.
+    let refusable = connections.withLock { connections in
+      Array(connections.lazy.filter(\.value.mayBeRefused).prefix(2).map(\.key))
+    }
     state.withLock { state in
       state.refusals.removeAll { $0.time + Self.maxRefusalAge < .now }
       state.refusals.append((status, .now, refusable.count == 1 ? refusable.first : nil))

@@ -33,19 +33,19 @@ package final class PostgreSQLSpaces: ServedSpaces {
     self.maxSpaceCount = maxSpaceCount
     self.maxCreatedCount = maxCreatedCount
     self.limits = limits
-    metrics?.add { Self.gauges(database.use) }
+    metrics?.add { Self.gauges(database.usage) }
   }
 
   static func gauges(
-    _ use: (connectionCount: Int, waitingCount: Int)
+    _ usage: (connectionCount: Int, waitingCount: Int)
   ) -> [ServerMetrics.Gauge] {
     [
       ServerMetrics.Gauge(
         name: "tandem_store_connections", help: "Connections of the database in use.",
-        value: use.connectionCount),
+        value: usage.connectionCount),
       ServerMetrics.Gauge(
         name: "tandem_store_waiting_requests", help: "Requests that wait for a connection.",
-        value: use.waitingCount),
+        value: usage.waitingCount),
     ]
   }
 

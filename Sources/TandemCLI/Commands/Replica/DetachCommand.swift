@@ -4,7 +4,7 @@ import Tandem
 enum DetachCommand: Command {
   static let discardRejected = Flag(
     "discard-rejected",
-    help: "Also remove rejected changes that exist only in this file.")
+    help: "Also remove rejected changes, and edits of dropped\ncolumns, that exist only in this file.")
   static let discardConflicts = Flag(
     "discard-conflicts",
     help: "Also remove open conflicts, with the versions that\nthey have.")
@@ -18,8 +18,9 @@ enum DetachCommand: Command {
       sent has no row: if the file is attached again, the row comes back. Run tandem sync first to send
       both. Resolved conflicts are removed.
 
-      A rejected change that was taken out of its row exists only in this file. Tandem detaches such a
-      file only with --discard-rejected: tandem rejected shows the changes, and retries or discards them.
+      A rejected change that was taken out of its row exists only in this file, and so does an edit that was
+      not sent of a column that was dropped. Tandem detaches such a file only with --discard-rejected:
+      tandem rejected shows the changes, and retries or discards them; tandem sync sends the edits.
 
       An open conflict has a version that was overruled, which may exist only in this file. Tandem
       detaches such a file only with --discard-conflicts: tandem conflicts shows and resolves them.
