@@ -348,6 +348,76 @@ struct KeptReferenceTests {
     try expectEqualRows([a, b], "SELECT n, count(*) FROM cat JOIN pet", [[2, 2]])
   }
 
+  @Test(
+    "A kept reference of a new row follows it when the row's key refers to a row with a new number")
+  func keyOfKept() throws {
+    let (a, b) = try pair(
+      [
+        "CREATE TABLE person (id TEXT PRIMARY KEY, name TEXT UNIQUE)",
+        "CREATE TABLE place (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+        """
+        CREATE TABLE stay (place INTEGER REFERENCES place, day TEXT,
+          guest TEXT REFERENCES person ON DELETE SET NULL, PRIMARY KEY (place, day))
+        """,
+      ], [AttachedTable("person"), AttachedTable("place", renumbers: true), AttachedTable("stay")])
+    try a.execute("INSERT INTO person VALUES ('pa', 'x')")
+    try a.sync(space)
+    try b.execute("INSERT INTO person VALUES ('pb', 'x')")
+    try b.execute("INSERT INTO place (name) VALUES ('of b')")
+    try b.execute("INSERT INTO stay VALUES (1, 'mo', 'pb')")
+    try b.pull(space)
+    try a.execute("INSERT INTO place (name) VALUES ('of a')")
+    try a.execute("INSERT INTO stay VALUES (1, 'mo', NULL)")
+    try converge([a, b], space)
+    try b.write { _ = try $0.resolve(.rejected, by: .same) }
+    try converge([b, a], space)
+    try expectEqualRows(
+      [a, b], "SELECT name, guest FROM stay JOIN place ON id = place ORDER BY 1",
+      [["of a", .null], ["of b", "pa"]])
+  }
+
+  @Test("A rejected row has the last value of a column that was dropped and came back")
+  func returnedColumn() throws {
+    let (a, b) = try pair(
+      ["CREATE TABLE category (id TEXT PRIMARY KEY, name TEXT UNIQUE, color TEXT)"],
+      [AttachedTable("category")])
+    try a.execute("INSERT INTO category VALUES ('a', 'Food', NULL), ('c', 'Tea', NULL)")
+    try a.sync(space)
+    try b.execute("INSERT INTO category VALUES ('b', 'Food', 'red'), ('d', 'Tea', 'green')")
+    try b.dropColumn("color", of: "category")
+    try b.execute("ALTER TABLE category ADD COLUMN color TEXT")
+    try b.execute("UPDATE category SET color = 'blue' WHERE id = 'b'")
+    try b.sync(space)
+    #expect(try rejected(b).map { $0.local?["color"] } == ["blue", "green"])
+  }
+
+  @Test("References to records of the space that are gone here stay through a change of columns")
+  func recordsOfSpace() throws {
+    let (a, b) = try pair(
+      [
+        "CREATE TABLE cat (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+        "CREATE TABLE pet (id TEXT PRIMARY KEY, name TEXT UNIQUE, cat INTEGER REFERENCES cat)",
+      ], Self.tables, rows: "INSERT INTO cat (name) VALUES ('Food')")
+    try a.execute("INSERT INTO pet VALUES ('p', 'x', NULL)")
+    try a.sync(space)
+    try b.execute("INSERT INTO pet VALUES ('q', 'x', 1)")
+    try b.execute("CREATE TABLE toy (cat INTEGER REFERENCES cat)")
+    try b.execute("INSERT INTO toy VALUES (1)")
+    try b.sync(space)
+    try b.execute("ALTER TABLE cat ADD COLUMN z TEXT")
+    try b.database.write(foreignKeys: .ignored) {
+      try $0.connection.execute("DELETE FROM cat")
+    }
+    // An edit beats a deletion.
+    try a.execute("UPDATE cat SET name = 'More'")
+    try a.execute("UPDATE pet SET name = 'y'")
+    try converge([a, b], space)
+    try b.write { _ = try $0.retry(.rejected) }
+    try converge([b, a], space)
+    #expect(try a.rows(Self.pets) == [["q", "More"]])
+    #expect(try b.rows("SELECT name FROM toy JOIN cat ON cat = id") == [["More"]])
+  }
+
   @Test("A file is not detached while it has edits of dropped columns alone")
   func detached() throws {
     let (_, b) = try pair(rows: "INSERT INTO pet VALUES ('p', 'Rex', NULL)")

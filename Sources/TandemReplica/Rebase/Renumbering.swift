@@ -17,8 +17,10 @@ extension PageApplication {
     let numbers = givenNumbers(last, known: state.pullNeed.needsDecision ? [:] : former)
     try tables.store(numbers)
     try tables.raiseSequences(schema, above: numbers)
+    // New columns do not make records of the space unknown.
+    let isKnown = state.pullNeed.trustsUntouchedRows || state.pullNeed == .columns
     var renumbering = try Renumbering(
-      tables, schema, numbers, former: state.pullNeed.trustsUntouchedRows ? former : [:],
+      tables, schema, numbers, former: isKnown ? former : [:],
       formerOfEdits: state.pullNeed.needsDecision ? [:] : former,
       adoptsRows: decision == .adoptRemote)
     guard try renumbering.isNeeded() else { return [] }
