@@ -291,6 +291,7 @@ struct KeptReferenceTests {
     }
     try b.write { try $0.endSchemaChange() }
     #expect(try b.rows("SELECT seq FROM sqlite_sequence WHERE name = 'cat'") == last)
+    #expect(try b.read { try $0.status() }.pendingCount == 0)
     try b.execute("INSERT INTO cat (name) VALUES ('new')")
     try converge([b, a], space)
     if isRejected {

@@ -53,6 +53,19 @@ extension ReplicaTables {
       """, [.integer(number)])
   }
 
+  /// Takes out of the shadow what ``keepSequence(of:)`` has put there, when SQLite knows the number again.
+  func forgetSequence(of table: ReplicaTable) throws {
+    guard table.declaration.isNumbered,
+      let number = try connection.sequence(ofTable: table.schema.name)
+    else { return }
+    let (key, existed) = (table.keyNames[0].sqlQuoted, TableShadow.existed)
+    try run(
+      """
+      DELETE FROM \(table.shadow.name.sqlQuoted) WHERE \(key) = ?1 AND \(existed) = 0
+        AND NOT EXISTS (SELECT 1 FROM main.\(table.name.sqlQuoted) AS t WHERE t.\(key) = ?1)
+      """, [.integer(number)])
+  }
+
   /// Replaces the highest numbers.
   func store(_ numbers: [FieldName: Int64]) throws {
     guard try !schema().numbered.isEmpty else { return }

@@ -235,7 +235,7 @@ extension ReplicaTables {
       try run("UPDATE tandem_state SET is_paused = 0", [])
     }
     forgetSchema()
-    _ = try schema()
+    for table in try schema().tables { try forgetSequence(of: table) }
   }
 }
 
