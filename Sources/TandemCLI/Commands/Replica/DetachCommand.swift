@@ -4,7 +4,10 @@ import Tandem
 enum DetachCommand: Command {
   static let discardRejected = Flag(
     "discard-rejected",
-    help: "Also remove rejected changes, and edits of dropped\ncolumns, that exist only in this file.")
+    help: """
+      Also remove rejected changes, and edits of dropped
+      columns, that exist only in this file.
+      """)
   static let discardConflicts = Flag(
     "discard-conflicts",
     help: "Also remove open conflicts, with the versions that\nthey have.")
