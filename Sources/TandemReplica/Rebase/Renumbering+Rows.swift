@@ -246,7 +246,7 @@ extension ReplicaTable {
   /// Queries for the values `number` of a column in edits that are not in their rows: those of dropped columns, and kept
   /// ones.
   func editedReferences(_ column: String) -> [String] {
-    func kept(_ value: String, _ condition: String) -> String {
+    func inEdits(_ value: String, _ condition: String) -> String {
       """
       SELECT \(value) AS number FROM tandem_kept
       WHERE "table" = \(self.name.sqlLiteral) AND resolution = 'unresolved' AND \(condition)
@@ -262,16 +262,16 @@ extension ReplicaTable {
     }
     if let offset = keyNames.firstIndex(where: column.isSameSQLName) {
       queries.append(
-        kept("json_extract(\"key\", '$[\(offset)]')", "kind = 'edit' AND base IS NULL"))
+        inEdits("json_extract(\"key\", '$[\(offset)]')", "kind = 'edit' AND base IS NULL"))
     } else if let name = otherColumns.first(where: column.isSameSQLName) {
       let value = "json_extract(others, \("$.\"\(name)\"".sqlLiteral))"
-      queries.append(kept(value, "others NOT NULL"))
+      queries.append(inEdits(value, "others NOT NULL"))
       queries.append(
         "SELECT \(value) AS number FROM tandem_parked WHERE \"table\" = \(self.name.sqlLiteral)")
     } else {
       let path = "$.\"\(columnNames.first(where: column.isSameSQLName) ?? column)\"".sqlLiteral
       queries.append(
-        kept(
+        inEdits(
           "json_extract(\"local\", \(path))",
           "json_extract(\"local\", \(path)) IS NOT json_extract(base, \(path))"))
     }

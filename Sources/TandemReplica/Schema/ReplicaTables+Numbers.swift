@@ -40,9 +40,9 @@ extension ReplicaTables {
     return numbers
   }
 
-  /// Keeps the highest number that SQLite has given, also if no row has it: a program that builds the table anew seldom
+  /// Saves the highest number that SQLite has given, also if no row has it: a program that builds the table anew seldom
   /// does. The shadow has it as that of a new row that was deleted.
-  func keepSequence(of table: ReplicaTable) throws {
+  func saveSequence(of table: ReplicaTable) throws {
     guard table.declaration.isNumbered,
       let number = try connection.sequence(ofTable: table.schema.name), number < .max
     else { return }
@@ -53,7 +53,7 @@ extension ReplicaTables {
       """, [.integer(number)])
   }
 
-  /// Takes out of the shadow what ``keepSequence(of:)`` has put there, when SQLite knows the number again.
+  /// Takes out of the shadow what ``saveSequence(of:)`` has put there, when SQLite knows the number again.
   func forgetSequence(of table: ReplicaTable) throws {
     guard table.declaration.isNumbered,
       let number = try connection.sequence(ofTable: table.schema.name)

@@ -215,7 +215,7 @@ extension ReplicaTables {
     guard try !isPaused() else { return }
     for table in try schema().tables {
       try connection.pauseKeeping(table.shadow)
-      try keepSequence(of: table)
+      try saveSequence(of: table)
     }
     try run("UPDATE tandem_state SET is_paused = 1", [])
     forgetSchema()
