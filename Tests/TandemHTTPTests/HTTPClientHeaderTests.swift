@@ -58,7 +58,7 @@ struct HTTPClientHeaderTests {
     #expect(head.declaresEnd == isDeclared)
   }
 
-  @Test("a 3xx without a location is final, also if the location is empty", arguments: [300, 304])
+  @Test("a 3xx without a location, or with an empty one, is final", arguments: [300, 304])
   func unredirecting(status: Int) async throws {
     for location in ["", "Location:\r\n"] {
       let head = try await head(of: "HTTP/1.1 \(status) x\r\n\(location)Content-Length: 0\r\n\r\n")

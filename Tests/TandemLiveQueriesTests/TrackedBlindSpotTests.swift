@@ -21,7 +21,7 @@ struct TrackedBlindSpotTests {
     return database
   }
 
-  @Test("what this process removes is delivered, also if another commits before it is read")
+  @Test("what this process removes is delivered, even if another commits before it is read")
   func ownChange() async throws {
     let database = try await databaseWithBlindSpot()
     var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()

@@ -41,7 +41,7 @@ struct GzipFileTests {
     }
   }
 
-  @Test("files at a URL are decompressed, also if the response is compressed once more")
+  @Test("files at a URL are decompressed, even those whose response is compressed once more")
   func urls() async throws {
     let file = gzip(storing: Self.csv)
     try await withServer { request, connection in

@@ -38,7 +38,7 @@ struct PreventedRowTests {
       [["1", "b", 0], ["2", "a", 0], ["3", "A", 0], ["9", "z", 0]])
   }
 
-  @Test("… and a row that cannot have its version stays as it was")
+  @Test("A row that a trigger keeps from having its version stays as it was")
   func preventedExchangeWithObstacle() throws {
     let (a, b) = try space.unlikePair(
       "id TEXT PRIMARY KEY, slug", "id TEXT PRIMARY KEY, slug UNIQUE",

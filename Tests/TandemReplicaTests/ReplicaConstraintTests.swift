@@ -277,7 +277,7 @@ struct ReplicaConstraintTests {
   }
 
   @Test(
-    "… also if the space accepts both commits before any replica has seen the other",
+    "A deleted parent is revived although the space accepts both commits before a replica sees the other",
     arguments: [[0, 1], [1, 0]])
   func unseenParents(order: [Int]) throws {
     let replicas = try pair(
@@ -319,7 +319,7 @@ struct ReplicaConstraintTests {
   }
 
   @Test(
-    "… with all that they refer to, and with the columns that the other replica lacks",
+    "Revived parents come with all that they refer to, and with columns that the other replica lacks",
     arguments: [[0, 1], [1, 0]])
   func unseenAncestors(order: [Int]) throws {
     let children = [

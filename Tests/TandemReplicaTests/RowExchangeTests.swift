@@ -213,7 +213,7 @@ struct RowExchangeTests {
     #expect(try noted(replicas[1], .record).isEmpty)
   }
 
-  @Test("… and so does a row that both files have added, until it is changed")
+  @Test("A row without a free value that both files have added stays as it is, until it is changed")
   func additionStays() throws {
     let replicas = try unlikePair()
     for (replica, u) in zip(replicas, [1, 9]) {

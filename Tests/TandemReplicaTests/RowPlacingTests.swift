@@ -92,7 +92,9 @@ struct RowPlacingTests {
     #expect(try b.rejectedContents().map { $0?["slug"] } == ["s"])
   }
 
-  @Test("… also if the value becomes free only when other rows exchange theirs")
+  @Test(
+    "The first of two waiting records gets a value that becomes free when others exchange theirs"
+  )
   func firstRecordOfExchange() throws {
     let (a, b) = try space.unlikePair(
       "id TEXT PRIMARY KEY, slug, pos", "id TEXT PRIMARY KEY, slug UNIQUE, pos UNIQUE",

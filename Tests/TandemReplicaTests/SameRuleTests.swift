@@ -198,7 +198,7 @@ struct SameRuleTests {
     #expect(try a.rows("SELECT * FROM expense ORDER BY id") == [["new", "a"], ["old", "a"]])
   }
 
-  @Test("The copy that synchronizes later joins its row, also if another one has no rule")
+  @Test("The copy that synchronizes later joins its row, even beside one without the rule")
   func oneRule() throws {
     let space = try TestSpace()
     let replicas = [

@@ -155,7 +155,7 @@ struct InsertionNotesTests {
   }
 
   @Test(
-    "cancelled midway, nothing stays, and triggers note again, also if the closure goes on",
+    "cancelled midway, nothing stays, and triggers note again, even if the closure goes on",
     arguments: [true, false])
   func cancelled(isCaught: Bool) async throws {
     let database = try await Self.database()

@@ -206,7 +206,7 @@ import Testing
   }
 
   @Test(
-    "An account creates as many spaces as it may, also if it gives them away; others do not count")
+    "An account creates as many spaces as it may, those counted that it gives away, and no others")
   func createdCount() async throws {
     let test = try TestService(
       tokens: [

@@ -27,7 +27,7 @@ import Testing
     #expect(seen.count > 20_000, "\(seen.count) states")
   }
 
-  @Test("Each commit is reported, also if the one before it had as many changes")
+  @Test("Each commit is reported, even one with as many changes as the one before")
   func equalCommits() {
     var session = SyncSession()
     var generator = SystemRandomNumberGenerator()
