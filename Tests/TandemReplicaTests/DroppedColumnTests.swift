@@ -115,6 +115,35 @@ struct DroppedColumnTests {
   }
 
   @Test(
+    "Edits of a column that is dropped and comes back twice are sent, even beside a commit that waits",
+    arguments: [true, false])
+  func returnedTwice(isWaiting: Bool) throws {
+    let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER DEFAULT 0)"]
+    let (a, b) = (
+      try TestReplica(seed: 1, schema, tables: [AttachedTable("note")], space: space),
+      try TestReplica(seed: 2, schema, tables: [AttachedTable("note")], space: space)
+    )
+    for file in [a, b] {
+      file.merging = ReplicaMerging(["note": TableMerging(fields: ["likes": .counter])])
+    }
+    try a.execute("INSERT INTO note VALUES ('m', 'M', 10)")
+    try converge([a, b], space)
+    try b.execute("UPDATE note SET likes = likes + 1")
+    try b.execute("INSERT INTO note VALUES ('n', 'N', 5)")
+    let bytes = isWaiting ? try b.freeze() : nil
+    // The space has it; its answer is lost.
+    let outcome = try bytes.map { try space.push($0) }
+    try b.execute("UPDATE note SET likes = likes + 2")
+    for _ in 0..<2 {
+      try b.dropColumn("likes")
+      try b.execute("ALTER TABLE note ADD COLUMN likes INTEGER DEFAULT 0")
+    }
+    if let bytes, let outcome { try b.settle(outcome, bytes) }
+    try converge([b, a], space)
+    try expectEqualRows([a, b], "SELECT id, likes FROM note ORDER BY id", [["m", 13], ["n", 7]])
+  }
+
+  @Test(
     "A deletion stays one although its table got a column with a default",
     arguments: [true, false])
   func deletionBesideNewColumn(isNoticed: Bool) throws {

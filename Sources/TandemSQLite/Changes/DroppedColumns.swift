@@ -55,12 +55,38 @@ extension DatabaseConnection {
         WHERE TRUE ON CONFLICT DO NOTHING
         """)
     }
+    try replaceDefaults(of: shadow)
     guard mayMissChanges else { return }
     try execute(
       """
       INSERT INTO \(present.sqlQuoted) (\(names.sqlList), \(TableShadow.existed))
       SELECT \(names.sqlList), 0 FROM \(shadow.table.sqlQuoted) WHERE \(shadow.hasKey) ON CONFLICT DO NOTHING
       """)
+  }
+
+  /// Takes the default of a column that was dropped, and came back with it, for no later edit of rows whose edit is kept.
+  private func replaceDefaults(of shadow: TableShadow) throws(DatabaseError) {
+    let dropped = TableShadow.droppedName(shadow.table).sqlQuoted
+    guard try !columnNames(of: TableShadow.droppedName(shadow.table)).isEmpty else { return }
+    let defaults = try rows(
+      "SELECT name, dflt_value FROM pragma_table_info(?, 'main') WHERE dflt_value NOT NULL",
+      [.text(shadow.table)])
+    for row in defaults {
+      guard let name = row[0].textValue, let standard = row[1].textValue,
+        shadow.columns.contains(name)
+      else { continue }
+      let column = name.sqlQuoted
+      let edit = """
+        FROM \(dropped) AS d
+        WHERE \(shadow.sameKey("p", "d")) AND \(TableShadow.droppedColumn) = \(name.sqlLiteral)
+        """
+      try execute(
+        """
+        UPDATE \(TableShadow.presentName(shadow.table).sqlQuoted) AS p
+        SET \(column) = (SELECT \(TableShadow.droppedValue) \(edit))
+        WHERE CAST(\(column) AS TEXT) IS CAST((\(standard)) AS TEXT) AND EXISTS (SELECT 1 \(edit))
+        """)
+    }
   }
 
   /// Keeps the edits of columns that a change of the schema has dropped, and forgets the rows as they
