@@ -8,9 +8,9 @@ extension DatabaseConnection {
   /// Runs a change of the schema while no former versions are kept by triggers, and keeps them
   /// again afterwards. Changes of rows are noticed as well.
   ///
-  /// A shadow whose triggers are not installed, or whose table is gone or has another key afterwards, stays as it is. The
-  /// values of columns that are dropped are kept also if it may miss changes. A table that is built anew does not give
-  /// the numbers of deleted rows again.
+  /// A shadow whose triggers are not installed, or whose table is gone or has another key afterwards, stays as it is,
+  /// without those that it has. The values of columns that are dropped are kept also if it may miss changes. A table
+  /// that is built anew does not give the numbers of deleted rows again.
   ///
   /// - Complexity: O(*n*) in the number of rows of the tables that have shadows.
   package func pausingShadows(_ body: () throws -> Void) throws {
@@ -18,6 +18,7 @@ extension DatabaseConnection {
     // The rows are kept already.
     if need.isPaused { return try body() }
     let shadows = try keptShadows()
+    for shadow in shadows { try renewIfOutdated(shadow) }
     let installed = try shadows.map(isKeeping)
     let numbers = try shadows.map { try sequence(ofTable: $0.table) }
     for (shadow, isInstalled) in zip(shadows, installed) {
@@ -25,6 +26,7 @@ extension DatabaseConnection {
         try pauseKeeping(shadow)
       } else {
         try keepPresentRows(of: shadow, mayMissChanges: true)
+        try dropTriggers(of: shadow.table)
       }
     }
     try body()
@@ -53,6 +55,18 @@ extension DatabaseConnection {
       "SELECT is_paused, pull IN ('repair', 'epoch', 'history') FROM tandem_state")
     guard try state.step() else { return (false, false) }
     return (try state.value(at: 0) != 0, try state.value(at: 1) != 0)
+  }
+
+  /// Renews a shadow whose triggers are there, but not as planned: a program has created an index or a trigger since.
+  /// It may miss rows that `REPLACE` has removed, so the replica pulls everything.
+  private func renewIfOutdated(_ shadow: TableShadow) throws(DatabaseError) {
+    guard try !isKeeping(shadow), try hasOutdatedTriggers(of: shadow) else { return }
+    try renew(shadow)
+    try execute(
+      """
+      UPDATE tandem_state SET pull = 'repair'
+      WHERE revision NOT NULL AND pull NOT IN ('first', 'epoch', 'history')
+      """)
   }
 
   /// The shadows of the tables that are there.

@@ -279,6 +279,15 @@ extension DatabaseConnection {
     return try isLastTrigger(of: shadow)
   }
 
+  /// True if the table has a trigger of each kind but those for `REPLACE`, whatever they do.
+  func hasOutdatedTriggers(of shadow: TableShadow) throws(DatabaseError) -> Bool {
+    let set = shadow.triggers
+    let installed = try set.installedNames(kinds: TableShadow.kinds, in: self)
+    return set.triggers.allSatisfy { trigger in
+      installed.contains(trigger.name) || trigger.name.hasPrefix(set.prefix + "replace_")
+    }
+  }
+
   /// Removes the triggers and the shadow of a table, including those of an earlier name.
   package func stopKeeping(_ table: String) throws(DatabaseError) {
     try dropTriggers(of: table)
