@@ -252,6 +252,51 @@ enum SyncCases {
     ]
   }
 
+  static let event = BenchmarkGroup(name: "sync-event") {
+    let folder = try TemporaryFolder(inMemory: true)
+    let unsentCount = 10_000
+    try folder.create("plain.db", (0..<2 * unsentCount).map(KeyedPlace.init(number:)))
+    // Files keep the path of their space, so each run has a copy of the space at this path.
+    let space = "new-space.db"
+    for name in ["other.db", "own.db"] {
+      try folder.attach(try folder.copyDatabase("plain.db", to: name), to: space)
+    }
+    _ = try folder.copyDatabase(space, to: "before.db")
+    let other = try OpenReplica(folder.path("other.db"), folder.path(space))
+    try other.database.write {
+      try $0.execute("UPDATE place SET population = -1 WHERE rowid = \(unsentCount + 1)")
+    }
+    _ = try blocking { try await other.sync() }
+    try other.close()
+    _ = try folder.copyDatabase(space, to: "after.db")
+    let own = try Database(path: folder.path("own.db"))
+    try own.write {
+      try $0.execute("UPDATE place SET name = name || ', changed' WHERE rowid <= \(unsentCount)")
+    }
+    try own.close()
+    func contender(_ name: String, _ spaceCopy: String) -> Benchmark.Contender {
+      Benchmark.Contender(
+        name: name,
+        run: {
+          let replica = try OpenReplica(folder.path("new.db"), folder.path(space))
+          try blocking { try await replica.syncUntilPushing() }
+          try replica.close()
+          return nil
+        },
+        prepare: {
+          _ = try folder.copyDatabase("own.db", to: "new.db")
+          _ = try folder.copyDatabase(spaceCopy, to: space)
+        }, stopwatch: .processorTime)
+    }
+    let alone = contender("the edits without it", "before.db")
+    return [
+      Benchmark(
+        name: "one change received beside 10,000 edits that were not sent",
+        ours: contender("sync, until the edits are sent", "after.db"), others: [alone],
+        goals: [Benchmark.goal(atMost: 1, times: alone.name, plusMilliseconds: 5)])
+    ]
+  }
+
   static let writers = BenchmarkGroup(name: "sync-writers") {
     // On a disk: the time that it takes to make a commit durable is what writers share.
     let folder = try TemporaryFolder()
