@@ -153,7 +153,7 @@ extension ReplicaTables {
   }
 
   /// The base is not what the space had at the revision: rows have edits that no trigger noted.
-  private struct WrongBase: Error {}
+  struct WrongBase: Error {}
 
   /// Demands a pull of everything, and leaves all rows as they are: those that differ from the space's
   /// records are kept as conflicts by that pull.
