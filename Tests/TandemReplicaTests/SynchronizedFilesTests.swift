@@ -452,6 +452,19 @@ struct SynchronizedFilesTests {
     await space.close()
   }
 
+  @Test("A change of the schema that would clear a column in all copies is refused")
+  func clearedColumn() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let drop = "ALTER TABLE note DROP COLUMN title"
+    let add = "ALTER TABLE note ADD COLUMN title TEXT"
+    await #expect(throws: ReplicaError.self) { try await one.changeSchema(by: [drop, add]) }
+    try await one.changeSchema(by: [drop])
+    try await one.changeSchema(by: [add])
+    await a.close()
+    await space.close()
+  }
+
   @Test("A column that a change of the schema renames keeps its policy")
   func renamedCounter() async throws {
     let space = try await space()

@@ -155,21 +155,45 @@ extension DatabaseReplica {
 
   /// Changes the schema by SQL statements, in one transaction. Foreign keys are checked at its end. A
   /// column that is renamed keeps its policy.
+  ///
+  /// - Throws: ``ReplicaError`` with code `schema` if a column is dropped and comes back.
   package func changeSchema(by statements: [String]) async throws {
     try await database.write(foreignKeys: .ignored) { transaction in
       let tables = ReplicaTables(transaction.connection)
       _ = try tables.schema()
       try transaction.changeSchema("this change") { transaction in
+        var gone: Set<[String]> = []
         for sql in statements {
           let columns = try tables.policyColumns()
           try transaction.connection.execute(sql)
           try tables.movePolicies(of: columns)
+          try tables.checkStayGone(&gone)
         }
       }
       tables.forgetSchema()
       _ = try tables.schema()
     }
     forgetTables()
+  }
+}
+
+extension ReplicaTables {
+  /// Takes note of columns that are gone; throws if one of them is back: its rows would seem to have been cleared by an
+  /// edit.
+  fileprivate func checkStayGone(_ gone: inout Set<[String]>) throws {
+    for table in try declarations() {
+      guard let schema = try connection.schema(ofTable: table.name) else { continue }
+      for column in table.columns {
+        if schema.column(named: column) == nil {
+          gone.insert([table.name, column])
+        } else if gone.contains([table.name, column]) {
+          throw ReplicaError(
+            .schema,
+            "the column \(column) of \(table.name) is dropped and added again, which would clear it in all copies; "
+              + "make two changes of it, so that its values come back")
+        }
+      }
+    }
   }
 }
 

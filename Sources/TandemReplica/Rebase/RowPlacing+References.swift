@@ -51,14 +51,14 @@ extension RowPlacing {
     }
   }
 
-  /// What tables that are not synchronized declare for deletions; `nil` if nothing.
+  /// What tables that are not synchronized declare for deletions; `nil` if nothing, or if nobody may have deleted the rows.
   private func declaredActions(for deletions: [RowPlacement]) throws -> DeclaredActions? {
     let areDeclared = deletions.contains { deletion in
       schema.foreignKeys(to: deletion.table).contains {
         $0.attachedChild == nil && $0.action != nil
       }
     }
-    guard areDeclared else { return nil }
+    guard areDeclared, !deletesOwnRows else { return nil }
     return try DeclaredActions(tables, schema)
   }
 
@@ -79,8 +79,8 @@ extension RowPlacing {
   }
 
   /// Removes the references to a row that is gone: the table cannot have it, or the space refused it. A row of
-  /// a synchronized table that refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it
-  /// goes back to the space's version, and a new row goes too. All of them are noted in `tandem_kept`.
+  /// a synchronized table that refers to it by a local edit goes back to the space's version. A new row goes too,
+  /// unless its foreign key says that it gets `NULL`. All of them are noted in `tandem_kept`.
   ///
   /// Rows of other tables stay as they are, and so do references in columns that are not synchronized.
   mutating func removeReferences(to parent: RowPlacement) throws {
@@ -102,12 +102,22 @@ extension RowPlacing {
         if let base = row.base, foreignKey.refers(base, key, to: values) { continue }
         // Another row may have the value that it refers to.
         if try !tables.parents(foreignKey, of: local, key).isEmpty { continue }
-        let rest = foreignKey.action == .setNull ? foreignKey.withoutReference(local) : nil
+        let others = try tables.otherValues(child, key)
         var placement = RowPlacement(
-          table: child, key: key, row: row, remote: row.base, result: rest ?? row.base)
-        try rejectEdits(
-          of: placement, reason, others: try tables.otherValues(child, key),
-          newRowKeeps: row.base == nil ? rest : nil)
+          table: child, key: key, row: row, remote: row.base, result: row.base)
+        // A new row stays without the reference, if its table has it so.
+        if row.base == nil, foreignKey.action == .setNull,
+          let rest = foreignKey.withoutReference(local)
+        {
+          placement.result = rest
+          if try isStored(placement) {
+            try rejectEdits(of: placement, reason, others: others, newRowKeeps: rest)
+            try complete(placement)
+            continue
+          }
+          placement.result = nil
+        }
+        try rejectEdits(of: placement, reason, others: others)
         placement.isRejected = true
         try place(placement)
       }

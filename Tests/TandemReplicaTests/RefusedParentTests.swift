@@ -1,0 +1,115 @@
+import TandemRecords
+import TandemSQLite
+import TandemSync
+import Testing
+
+@testable import TandemReplica
+
+/// Rows that go because the space refuses them, or never had them, and the rows that refer to them.
+@Suite("Rows that refer to a refused row", .timeLimit(.minutes(1)))
+struct RefusedParentTests {
+  let space: TestSpace
+  init() throws { space = try TestSpace() }
+
+  /// Two files with a user and a document of it. The other file has taken the mail of a new user, to whom the second file
+  /// then gives documents.
+  private func files(
+    _ owner: String, same: [[String]] = [], _ edit: String
+  ) throws -> (TestReplica, TestReplica) {
+    let files = try (1...2).map {
+      try TestReplica(
+        seed: $0,
+        [
+          "CREATE TABLE user (id TEXT PRIMARY KEY, mail TEXT UNIQUE)",
+          "CREATE TABLE doc (id TEXT PRIMARY KEY, owner TEXT \(owner), k INTEGER DEFAULT 0, text TEXT)",
+        ], tables: [AttachedTable("user", same: same), AttachedTable("doc")], space: space)
+    }
+    for file in files {
+      file.merging = ReplicaMerging(["doc": TableMerging(fields: ["k": .counter])])
+    }
+    try files[0].execute("INSERT INTO user VALUES ('1', 'one')")
+    try files[0].execute("INSERT INTO doc VALUES ('d', '1', 0, 'x')")
+    try converge(files, space)
+    try files[0].execute("INSERT INTO user VALUES ('a', 'same')")
+    try files[0].sync(space)
+    try files[1].execute("INSERT INTO user VALUES ('b', 'same')")
+    try files[1].execute(edit)
+    try converge([files[1], files[0]], space)
+    return (files[0], files[1])
+  }
+
+  private static let edit = "UPDATE doc SET owner = 'b', k = k + 5, text = 'mine'"
+  private let rows = "SELECT * FROM doc ORDER BY id"
+
+  @Test(
+    "An edit of a record that refers to it is kept as a whole, and made once when it is retried",
+    arguments: [
+      "REFERENCES user", "REFERENCES user ON DELETE SET NULL", "REFERENCES user ON DELETE CASCADE",
+      "NOT NULL REFERENCES user ON DELETE SET NULL",
+    ])
+  func edited(owner: String) throws {
+    let (a, b) = try files(owner, Self.edit)
+    try expectEqualRows([a, b], rows, [["d", "1", 0, "x"]])
+    let edits = try b.read { try $0.keptEdits(.rejected) }
+    #expect(edits.map(\.table) == ["user", "doc"])
+    try b.write {
+      try $0.resolve(.one(edits[0].id), by: .fields(["mail": "other"]))
+      try $0.retry(.rejected)
+    }
+    try converge([b, a], space)
+    try expectEqualRows([a, b], rows, [["d", "b", 5, "mine"]])
+  }
+
+  @Test("A counter counts once if the refused row is joined with the record that has its value")
+  func joined() throws {
+    let (a, b) = try files("REFERENCES user ON DELETE SET NULL", same: [["mail"]], Self.edit)
+    try expectEqualRows([a, b], rows, [["d", "a", 5, "mine"]])
+    #expect(try b.read { try $0.keptEdits(.rejected) }.isEmpty)
+  }
+
+  @Test(
+    "A new row that cannot be without the reference is kept once",
+    arguments: ["NOT NULL", "CHECK (owner NOT NULL)"])
+  func added(constraint: String) throws {
+    let (a, b) = try files(
+      "\(constraint) REFERENCES user ON DELETE SET NULL",
+      "INSERT INTO doc VALUES ('new', 'b', 5, 'mine')")
+    try expectEqualRows([a, b], rows, [["d", "1", 0, "x"]])
+    let edits = try b.read { try $0.keptEdits(.rejected) }
+    #expect(edits.map(\.table) == ["user", "doc"] && edits.allSatisfy { $0.base == nil })
+  }
+
+  @Test(
+    "Rows of a table that is not synchronized stay if their row becomes a conflict",
+    arguments: [false, true])
+  func ofOtherTable(isAdopted: Bool) throws {
+    let schema = ["CREATE TABLE user (id TEXT PRIMARY KEY, mail TEXT)"]
+    let b = try TestReplica(seed: 1, schema, tables: [AttachedTable("user")], space: space)
+    try b.sync(space)
+    try b.execute(
+      "CREATE TABLE draft (user TEXT REFERENCES user ON DELETE CASCADE, text TEXT)")
+    // No trigger notes the row.
+    try b.database.write { transaction in
+      let connection = transaction.connection
+      try connection.withoutTriggers {
+        try connection.execute("INSERT INTO user VALUES ('b', 'm')")
+      }
+    }
+    try b.execute("INSERT INTO draft VALUES ('b', 'my only novel')")
+    if isAdopted {
+      try space.startNewHistory()
+      b.decision = .adoptRemote
+    } else {
+      try b.write { _ = try $0.verify() }
+    }
+    try converge([b], space)
+    #expect(try b.rows("SELECT * FROM user").isEmpty)
+    let conflict = try #require(try b.conflicts().first)
+    try b.write { try $0.resolve(.one(conflict.id), by: .local) }
+    try converge([b], space)
+    #expect(
+      try b.rows("SELECT user.id, text FROM user JOIN draft ON user = user.id") == [
+        ["b", "my only novel"]
+      ])
+  }
+}
