@@ -148,10 +148,16 @@ struct ServeConfigurationTests: ShellSuite {
       """)
     #expect(
       expired.error.contains("warning: the certificate has expired at 20"), "\(expired.error)")
+    let open = try await shell(
+      """
+      rm tokens; $tandem token create --tokens tokens --account ada --space s >token
+      $tandem serve --check-config --tokens tokens --listen 0.0.0.0:0
+      """)
+    #expect(open.error.contains("warning: without --tls-cert"), "\(open.error)")
     // One bad line does not stop a server, but it is a fault.
     let line = try await shell(
       """
-      rm tokens; $tandem token create --tokens tokens --account ada --space s >token; echo bad >>tokens
+      echo bad >>tokens
       $tandem serve --check-config --tokens tokens
       """, status: 1)
     #expect(line.error.contains("tokens: line 3 is not"), "\(line.error)")

@@ -43,6 +43,8 @@ import Testing
     #expect(value("\(name)_count", #"route="spaces""#) == nil)
     for (reason, count) in [
       ("unauthenticated", 2.0), ("unknownSpace", 1), ("malformed", 1), ("overLimit", 1),
+      // A series has to begin with 0.
+      ("overQuota", 0), ("unavailable", 0),
     ] {
       #expect(value("tandem_http_refusals_total", "reason=\"\(reason)\"") == count, "\(reason)")
     }

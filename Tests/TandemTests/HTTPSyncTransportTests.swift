@@ -156,6 +156,9 @@ struct HTTPSyncTransportTests {
     let long = String(repeating: "x", count: 100_000)
     #expect(try await message("malformed", long)?.count == 1_000)
     #expect(try await message("unauthenticated", "m")?.contains("`token`") == true)
+    let expired = try await message(
+      "unauthenticated", "the access token is not accepted: it has expired")
+    #expect(expired?.contains("token (it has expired)") == true)
     #expect(try await message("unknownRoute", "m")?.contains("path") == true)
   }
 

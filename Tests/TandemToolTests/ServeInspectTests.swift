@@ -39,6 +39,23 @@ struct ServeInspectTests: ShellSuite {
   }
 
   @Test(
+    "promtool has nothing to say against the metrics",
+    .enabled(
+      if: FileManager.default.isExecutableFile(atPath: "/usr/bin/promtool"),
+      "promtool is missing (the Debian package prometheus)"),
+    arguments: [false, true])
+  func metrics(isDatabase: Bool) async throws {
+    let store = try ServedStore(isDatabase: isDatabase, folder)
+    let secret = try await store.makeToken("prometheus", "--metrics")
+    try await store.start(["--webhook", "http://127.0.0.1:1/"])
+    let metrics = try await answer("\(store.url)/metrics", secret: secret).text
+    try folder.write(metrics, to: "metrics")
+    let found = try await shell("promtool check metrics <metrics")
+    #expect(found.error.isEmpty && found.output.isEmpty, "\(found)")
+    _ = await store.stop()
+  }
+
+  @Test(
     "An administrator changes tokens, members and spaces on the page, and the log has each change",
     arguments: [false, true])
   func administration(isDatabase: Bool) async throws {

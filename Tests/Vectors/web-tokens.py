@@ -160,6 +160,9 @@ REFUSED = {
     "sub as a number": token({"sub": 7}),
     "rights that are no spaces": token({"tandem": {"write": ["../x"]}}),
     "rights that are numbers": token({"tandem": {"write": [1]}}),
+    "rights in a text": token({"tandem": '{"write":["notes"]}'}),
+    "rights in an array": token({"tandem": ["notes"]}),
+    "an unknown right": token({"tandem": {"wirte": ["notes"]}}),
     "sub twice": (lambda p: p + "." + b64(rs256(p.encode())))(
         head + "." + b64(json.dumps(CLAIMS)[:-1].encode() + b', "sub": "bob"}')),
     "claims that are an array": (lambda p: p + "." + b64(rs256(p.encode())))(head + "." + b64(b"[]")),

@@ -226,19 +226,30 @@ extension HTTPSyncTransport {
   private func message(of refusal: SyncRequestError) -> String {
     switch refusal.code {
     case .unauthenticated:
+      let refused = "the access token is not accepted: "
+      let reason =
+        refusal.message.hasPrefix(refused)
+        ? " (\(shown(refusal.message.dropFirst(refused.count))))" : ""
       switch token {
       case nil: return "the server needs an access token (`token`)"
-      case .text: return "the server does not know the access token; give it a valid one (`token`)"
+      case .text:
+        return
+          "the server does not know the access token\(reason); give it a valid one (`token`)"
       case .file(let path):
-        return "the server does not know the access token in \(path); store a valid one there"
+        return
+          "the server does not know the access token in \(path)\(reason); store a valid one there"
       }
     case .unknownRoute:
       return
         "there is no Tandem server at \(url); the address of a server has a path only if a proxy "
         + "adds one"
     default:
-      return String(refusal.message.prefix(Self.maxMessageLength)).escapingControls()
+      return shown(refusal.message)
     }
+  }
+
+  private func shown(_ message: some StringProtocol) -> String {
+    String(message.prefix(Self.maxMessageLength)).escapingControls()
   }
 
   /// The error of an answer that is not a Tandem server's.

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TandemSync
 
 /// The counts of a server, in the text format of Prometheus. No name of a space or an account is in
 /// them.
@@ -30,8 +31,13 @@ package final class ServerMetrics: Sendable {
   private struct State {
     var counts: [Event: Int] = [:]
     var answers: [Answer: Int] = [:]
-    /// The refused requests by the code of the refusal.
-    var refusals: [String: Int] = [:]
+    /// The refused requests by the code of the refusal. A series that begins with its first event would hide it from
+    /// `rate`.
+    var refusals = Dictionary(
+      uniqueKeysWithValues: [
+        SyncRequestError.Code.malformed, .overLimit, .overQuota, .tooManyRequests, .unauthenticated,
+        .unauthorized, .unavailable, .unknownSpace,
+      ].map { ($0.name, 0) })
     var outcomes: [String: Int] = [:]
     var commits = Histogram(Histogram.seconds)
     /// The durations of requests by their route.

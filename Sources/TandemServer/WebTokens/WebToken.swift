@@ -133,6 +133,13 @@ struct WebToken {
         "its sub is no name of an account: 1 to 128 letters, digits and signs of ASCII but #")
     }
     let rights = claims[rules.rightsClaim]
+    switch rights {
+    case nil, .null?: break
+    case .object(let members)? where members.keys.allSatisfy(["read", "write", "create"].contains):
+      break
+    default:
+      throw WebTokenError("its rights are no object with read, write and create, and nothing else")
+    }
     return AcceptedWebToken(
       account: account, expiry: expiry + WebTokenRules.leeway,
       readable: try Self.spaces(rights?["read"]), writable: try Self.spaces(rights?["write"]),

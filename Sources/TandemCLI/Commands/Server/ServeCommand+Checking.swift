@@ -11,6 +11,7 @@ extension ServeCommand {
     func note(_ error: any Error) {
       faults.append((error as? UsageError)?.message ?? "\(error)")
     }
+    let warn = { @Sendable (text: String) in TandemCLI.report("warning: \(text)") }
     var hasTokens = false
     if let path = arguments[Option.tokens] {
       hasTokens = true
@@ -50,7 +51,6 @@ extension ServeCommand {
     } catch {
       note(error)
     }
-    let warn = { @Sendable (text: String) in TandemCLI.report("warning: \(text)") }
     do {
       let webTokens = try await webTokens(arguments, hasOthers: hasTokens) { warn($0.message) }
       if webTokens != nil { hasTokens = true }
@@ -65,6 +65,7 @@ extension ServeCommand {
       var identity: HTTPServer.Identity?
       do { identity = try Self.identity(arguments) } catch { note(error) }
       if let warning = identity?.warning { warn(warning) }
+      if hasTokens, identity == nil, !socket.isLoopback { warn(unencryptedWarning) }
       _ = try HTTPServer(socket, identity: identity, responder: NoResponder())
     } catch {
       note(error)

@@ -344,11 +344,7 @@ enum ServeCommand: Command {
           "serving this machine only: without access tokens, each of its programs may read and change "
             + "all spaces"))
     } else if identity == nil, !socket.isLoopback {
-      log(
-        ServerEvent(
-          .warning,
-          "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this "
-            + "server"))
+      log(ServerEvent(.warning, unencryptedWarning))
     }
     if arguments[Option.inspect] {
       log(
@@ -384,6 +380,9 @@ enum ServeCommand: Command {
     try print("stopped", url: nil, arguments)
   }
 
+  static let unencryptedWarning =
+    "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this server"
+
   /// The spaces of a directory or of a database, and the function that closes them.
   private static func spaces(
     _ arguments: ParsedArguments, _ limits: SyncLimits, _ metrics: ServerMetrics,
@@ -396,6 +395,13 @@ enum ServeCommand: Command {
         maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
         maxSpaceCount: maxSpaceCount, maxCreatedCount: arguments[Option.maxAccountSpaces],
         limits: limits, metrics: metrics)
+      if try spaces.names().isEmpty {
+        log(
+          ServerEvent(
+            .notice,
+            "there are no spaces yet in \(spaces.path); replicas of spaces that are elsewhere stop when they meet new ones"
+          ))
+      }
       return (spaces, { await spaces.close() })
     }
     let database = try await PostgreSQLDatabase.open(

@@ -73,6 +73,7 @@ extension SpaceCommand {
         try AtomicFile.synchronize(hidden)
       }
     }
+    TandemCLI.report("\(name) is exported to \(path), with its history and members")
   }
 
   private static func importSpace(from path: String, _ arguments: ParsedArguments) async throws {
@@ -107,6 +108,7 @@ extension SpaceCommand {
         guard copy != nil else { throw taken }
       }
     }
+    TandemCLI.report("\(path) is imported as \(name)")
   }
 }
 
