@@ -461,6 +461,11 @@ struct SynchronizedFilesTests {
     await #expect(throws: ReplicaError.self) { try await one.changeSchema(by: [drop, add]) }
     try await one.changeSchema(by: [drop])
     try await one.changeSchema(by: [add])
+    // Its values come from another column.
+    try await one.changeSchema(by: [
+      "ALTER TABLE note RENAME COLUMN title TO former", add, "UPDATE note SET title = former",
+      "ALTER TABLE note DROP COLUMN former",
+    ])
     await a.close()
     await space.close()
   }

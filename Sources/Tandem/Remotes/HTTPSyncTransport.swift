@@ -226,18 +226,15 @@ extension HTTPSyncTransport {
   private func message(of refusal: SyncRequestError) -> String {
     switch refusal.code {
     case .unauthenticated:
-      let refused = "the access token is not accepted: "
-      let reason =
-        refusal.message.hasPrefix(refused)
-        ? " (\(shown(refusal.message.dropFirst(refused.count))))" : ""
+      let prefix = SyncRequestError.refusedTokenPrefix
+      let refused =
+        refusal.message.hasPrefix(prefix)
+        ? "does not accept the access token (\(shown(refusal.message.dropFirst(prefix.count))))"
+        : "does not know the access token"
       switch token {
       case nil: return "the server needs an access token (`token`)"
-      case .text:
-        return
-          "the server does not know the access token\(reason); give it a valid one (`token`)"
-      case .file(let path):
-        return
-          "the server does not know the access token in \(path)\(reason); store a valid one there"
+      case .text: return "the server \(refused); give it a valid one (`token`)"
+      case .file(let path): return "the server \(refused) in \(path); store a valid one there"
       }
     case .unknownRoute:
       return

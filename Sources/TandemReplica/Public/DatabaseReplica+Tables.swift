@@ -156,19 +156,21 @@ extension DatabaseReplica {
   /// Changes the schema by SQL statements, in one transaction. Foreign keys are checked at its end. A
   /// column that is renamed keeps its policy.
   ///
-  /// - Throws: ``ReplicaError`` with code `schema` if a column is dropped and comes back.
+  /// - Throws: ``ReplicaError`` with code `schema` if a column is dropped and comes back without its values.
   package func changeSchema(by statements: [String]) async throws {
     try await database.write(foreignKeys: .ignored) { transaction in
       let tables = ReplicaTables(transaction.connection)
       _ = try tables.schema()
+      try tables.noteMissedChanges()
       try transaction.changeSchema("this change") { transaction in
-        var gone: Set<[String]> = []
+        var (gone, back): (Set<[String]>, Set<[String]>) = ([], [])
         for sql in statements {
           let columns = try tables.policyColumns()
           try transaction.connection.execute(sql)
           try tables.movePolicies(of: columns)
-          try tables.checkStayGone(&gone)
+          try tables.note(&gone, &back)
         }
+        for column in back { try tables.checkIsNotCleared(column[1], of: column[0]) }
       }
       tables.forgetSchema()
       _ = try tables.schema()
@@ -178,22 +180,40 @@ extension DatabaseReplica {
 }
 
 extension ReplicaTables {
-  /// Takes note of columns that are gone; throws if one of them is back: its rows would seem to have been cleared by an
-  /// edit.
-  fileprivate func checkStayGone(_ gone: inout Set<[String]>) throws {
+  /// Takes note of the columns that are gone, and of those that are back.
+  fileprivate func note(_ gone: inout Set<[String]>, _ back: inout Set<[String]>) throws {
     for table in try declarations() {
       guard let schema = try connection.schema(ofTable: table.name) else { continue }
       for column in table.columns {
         if schema.column(named: column) == nil {
           gone.insert([table.name, column])
         } else if gone.contains([table.name, column]) {
-          throw ReplicaError(
-            .schema,
-            "the column \(column) of \(table.name) is dropped and added again, which would clear it in all copies; "
-              + "make two changes of it, so that its values come back")
+          back.insert([table.name, column])
         }
       }
     }
+  }
+
+  /// Throws if a column that was gone has lost all its values: its rows would seem to have been cleared by an edit. The shadow
+  /// still has all rows.
+  fileprivate func checkIsNotCleared(_ column: String, of table: String) throws {
+    let standard = try connection.defaults(of: table, among: [column]).first?.sql ?? "NULL"
+    func hasValues(_ table: String) throws -> Bool {
+      guard try connection.schema(ofTable: table)?.column(named: column) != nil else {
+        return false
+      }
+      let name = column.sqlQuoted
+      return try !rows(
+        "SELECT 1 FROM main.\(table.sqlQuoted) WHERE \(name) NOT NULL AND \(name) IS NOT (\(standard)) LIMIT 1"
+      ).isEmpty
+    }
+    if try hasValues(table) { return }
+    let former = [TableShadow.name(table), TableShadow.presentName(table)]
+    guard try former.contains(where: hasValues) else { return }
+    throw ReplicaError(
+      .schema,
+      "the column \(column) of \(table) is dropped and added again, which would clear it in all copies; "
+        + "make two changes of it, so that its values come back")
   }
 }
 

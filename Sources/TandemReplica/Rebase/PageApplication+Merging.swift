@@ -155,20 +155,18 @@ extension PageApplication {
       }
       (base, local) = (former, current)
     }
-    guard [.repair, .columns].contains(state.pullNeed), !row.isTouched else { return (base, local) }
     // Only new columns have edits to merge.
     let names = table.columnNames.filter { name in
       !changes.added.contains { $0.name == FieldName(name) }
     }
-    if state.pullNeed == .columns {
-      // Without a column that was dropped, the digest does not show whether rows were changed unnoticed.
-      if change.fields != nil, change.version <= state.revision?.version ?? 0,
-        !local.hasSameStorage(as: change.fields, among: names)
-      {
-        throw ReplicaTables.WrongBase()
-      }
-      return (base, local)
+    // Without a column that was dropped, the digest does not show whether rows were changed unnoticed.
+    if state.pullNeed == .columns, change.fields != nil,
+      change.version <= state.revision?.version ?? 0,
+      !row.base.hasSameStorage(as: change.fields, among: names)
+    {
+      throw ReplicaTables.WrongBase()
     }
+    guard state.pullNeed == .repair, !row.isTouched else { return (base, local) }
     // The row may have been changed unnoticed, and nothing says which version is later. So the conflict stays open.
     // A record that came after the base is new, unless it was deleted here unnoticed: then an edit beats the deletion.
     let isNew =

@@ -26,7 +26,7 @@ struct PageApplication {
     self.decision = state.pullNeed.needsDecision ? decision : nil
     columnChanges = try tables.columnChanges(schema)
     placing = try RowPlacing(tables, schema)
-    placing.deletesOwnRows = state.pullNeed == .repair || self.decision != nil
+    placing.mayDeleteOwnRows = state.pullNeed == .repair || self.decision != nil
   }
 
   /// - Parameters:

@@ -51,14 +51,15 @@ extension RowPlacing {
     }
   }
 
-  /// What tables that are not synchronized declare for deletions; `nil` if nothing, or if nobody may have deleted the rows.
+  /// What tables that are not synchronized declare for deletions; `nil` if nothing, or if perhaps nobody has deleted the
+  /// rows.
   private func declaredActions(for deletions: [RowPlacement]) throws -> DeclaredActions? {
     let areDeclared = deletions.contains { deletion in
       schema.foreignKeys(to: deletion.table).contains {
         $0.attachedChild == nil && $0.action != nil
       }
     }
-    guard areDeclared, !deletesOwnRows else { return nil }
+    guard areDeclared, !mayDeleteOwnRows else { return nil }
     return try DeclaredActions(tables, schema)
   }
 
@@ -87,7 +88,11 @@ extension RowPlacing {
     guard let record = parent.row.local,
       case .missing = try tables.row(parent.table, parent.key).row
     else { return }
-    for foreignKey in schema.foreignKeys(to: parent.table) {
+    // A row that goes by one reference does not stay without another one.
+    let foreignKeys = schema.foreignKeys(to: parent.table)
+    for foreignKey in foreignKeys.filter({ $0.action != .setNull })
+      + foreignKeys.filter({ $0.action == .setNull })
+    {
       guard let child = foreignKey.attachedChild,
         let values = foreignKey.values(of: record, parent.key)
       else { continue }

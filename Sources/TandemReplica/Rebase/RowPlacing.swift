@@ -39,7 +39,7 @@ struct RowPlacing {
   /// True if triggers of the application run.
   let firesTriggers: Bool
   /// True if the records that are missing may be rows that the space never had.
-  var deletesOwnRows = false
+  var mayDeleteOwnRows = false
   /// The tables with a pending unique index of this file. Rows that come count as touched, because another copy may
   /// have sent them without their values in the index.
   let unclaimed: [ReplicaTable]

@@ -17,7 +17,8 @@ package struct ReplicaState: Hashable, Sendable {
     case first
     /// Everything: the space has forgotten the deletions since the revision.
     case horizon
-    /// Everything: the file's tables have other columns than the base.
+    /// Everything: the file's tables have other columns than the base. Without former tables, a migration has renewed
+    /// triggers that may have missed changes.
     case columns
     /// Everything: the space has another history, which was created separately.
     case epoch

@@ -138,6 +138,9 @@ extension ReplicaTables {
       if constrained != stored { try save(constrained, formerly: nil) }
       return schema
     }
+    // A migration has renewed triggers that may have missed changes.
+    let wasOutdated = try state.pullNeed == .columns && formerTables() == nil
+    if wasOutdated { disturbed = schema.tables }
     if constrained != stored { try touchUnclaimedRows(of: schema, formerly: stored) }
     if fitted != declared {
       try save(constrained, formerly: declared)
@@ -150,6 +153,8 @@ extension ReplicaTables {
       of: disturbed, schema, base: fitted == declared && formerTables() == nil ? state.digest : nil)
     if !disturbed.isEmpty, try known != declared || hasMissedChanges(declared, state) {
       state.pullNeed.require(.repair)
+    } else if wasOutdated, fitted == declared {
+      state.pullNeed = .changes
     }
     try save(state)
     return schema
@@ -160,6 +165,17 @@ extension ReplicaTables {
   func hasMissedChanges(_ state: ReplicaState) throws -> Bool {
     guard let former = try formerTables(), try former == former.map(remaining) else { return false }
     return try hasMissedChanges(former, state)
+  }
+
+  /// Demands a repair if rows have changed that are in no shadow, while it can be known: before a column is dropped.
+  func noteMissedChanges() throws {
+    var state = try state()
+    // The rows of a commit that waits for its outcome differ from the base.
+    guard state.revision != nil, state.pullNeed.trustsUntouchedRows, try outboxSummary() == nil,
+      try hasMissedChanges(declarations(), state)
+    else { return }
+    state.pullNeed.require(.repair)
+    try save(state)
   }
 
   private func hasMissedChanges(_ declared: [SpaceTable], _ state: ReplicaState) throws -> Bool {
@@ -213,7 +229,9 @@ extension ReplicaTables {
   package func beginSchemaChange() throws {
     try checkIsAttached()
     guard try !isPaused() else { return }
-    for table in try schema().tables {
+    let tables = try schema().tables
+    try noteMissedChanges()
+    for table in tables {
       try connection.pauseKeeping(table.shadow)
       try saveSequence(of: table)
     }

@@ -20,7 +20,7 @@ extension TableShadow {
   package static func asideName(_ table: String) -> String { "tandem_aside_\(table)" }
 
   /// The table that holds the changed rows while the schema is changed.
-  static func presentName(_ table: String) -> String { "tandem_present_\(table)" }
+  package static func presentName(_ table: String) -> String { "tandem_present_\(table)" }
 
   /// The condition that two rows have the same key, with the collations of the first one's table.
   ///

@@ -8,15 +8,14 @@ extension DatabaseConnection {
   /// Runs a change of the schema while no former versions are kept by triggers, and keeps them
   /// again afterwards. Changes of rows are noticed as well.
   ///
-  /// A shadow whose triggers are not installed, or whose table is gone or has another key afterwards, stays as it is,
-  /// without those that it has. The values of columns that are dropped are kept also if it may miss changes. A table
-  /// that is built anew does not give the numbers of deleted rows again.
+  /// A shadow whose table has none of its triggers, is gone or has another key afterwards, stays as it is. The
+  /// values of columns that are dropped are kept also if it may miss changes. A table that is built anew does not give
+  /// the numbers of deleted rows again.
   ///
   /// - Complexity: O(*n*) in the number of rows of the tables that have shadows.
   package func pausingShadows(_ body: () throws -> Void) throws {
-    let need = try shadowNeed()
     // The rows are kept already.
-    if need.isPaused { return try body() }
+    if try shadowNeed()?.isPaused ?? false { return try body() }
     let shadows = try keptShadows()
     for shadow in shadows { try renewIfOutdated(shadow) }
     let installed = try shadows.map(isKeeping)
@@ -26,7 +25,6 @@ extension DatabaseConnection {
         try pauseKeeping(shadow)
       } else {
         try keepPresentRows(of: shadow, mayMissChanges: true)
-        try dropTriggers(of: shadow.table)
       }
     }
     try body()
@@ -47,25 +45,34 @@ extension DatabaseConnection {
   }
 
   /// What a replica has noted of its shadows: whether a change of the schema is under way, and whether rows may have
-  /// changed that are in no shadow, until a pull of everything has shown it.
-  private func shadowNeed() throws(DatabaseError) -> (isPaused: Bool, mayMissChanges: Bool) {
+  /// changed that are in no shadow, until a pull of everything has shown it. `nil` if there is no replica.
+  private func shadowNeed() throws(DatabaseError) -> (isPaused: Bool, mayMissChanges: Bool)? {
     let columns = try columnNames(of: "tandem_state")
-    guard columns.contains("is_paused"), columns.contains("pull") else { return (false, false) }
+    guard ["is_paused", "pull", "revision", "former_tables"].allSatisfy(columns.contains) else {
+      return nil
+    }
     let state = try prepare(
-      "SELECT is_paused, pull IN ('repair', 'epoch', 'history') FROM tandem_state")
-    guard try state.step() else { return (false, false) }
+      """
+      SELECT is_paused,
+        pull IN ('repair', 'epoch', 'history') OR (pull = 'columns' AND former_tables IS NULL)
+      FROM tandem_state
+      """)
+    guard try state.step() else { return nil }
     return (try state.value(at: 0) != 0, try state.value(at: 1) != 0)
   }
 
-  /// Renews a shadow whose triggers are there, but not as planned: a program has created an index or a trigger since.
-  /// It may miss rows that `REPLACE` has removed, so the replica pulls everything.
+  /// Renews a shadow whose table has triggers of it, but not as planned: a program has created an index or a trigger
+  /// since, or dropped one of them. It may have missed changes: the replica then compares all rows, as for columns without
+  /// former ones.
   private func renewIfOutdated(_ shadow: TableShadow) throws(DatabaseError) {
-    guard try !isKeeping(shadow), try hasOutdatedTriggers(of: shadow) else { return }
+    guard try shadowNeed() != nil, try !isKeeping(shadow), try hasAnyTrigger(of: shadow) else {
+      return
+    }
     try renew(shadow)
     try execute(
       """
-      UPDATE tandem_state SET pull = 'repair'
-      WHERE revision NOT NULL AND pull NOT IN ('first', 'epoch', 'history')
+      UPDATE tandem_state SET pull = 'columns'
+      WHERE revision NOT NULL AND pull IN ('none', 'changes', 'conflict', 'horizon')
       """)
   }
 
@@ -109,7 +116,7 @@ extension DatabaseConnection {
 
   /// Keeps the present version of each row that the shadow does not have, and removes the triggers.
   package func pauseKeeping(_ shadow: TableShadow) throws(DatabaseError) {
-    try keepPresentRows(of: shadow, mayMissChanges: shadowNeed().mayMissChanges)
+    try keepPresentRows(of: shadow, mayMissChanges: shadowNeed()?.mayMissChanges ?? false)
     let names = (shadow.key + shadow.columns).sqlList
     try execute(
       """

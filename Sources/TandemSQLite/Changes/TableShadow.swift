@@ -279,13 +279,9 @@ extension DatabaseConnection {
     return try isLastTrigger(of: shadow)
   }
 
-  /// True if the table has a trigger of each kind but those for `REPLACE`, whatever they do.
-  func hasOutdatedTriggers(of shadow: TableShadow) throws(DatabaseError) -> Bool {
-    let set = shadow.triggers
-    let installed = try set.installedNames(kinds: TableShadow.kinds, in: self)
-    return set.triggers.allSatisfy { trigger in
-      installed.contains(trigger.name) || trigger.name.hasPrefix(set.prefix + "replace_")
-    }
+  /// True if the table has triggers of the shadow, whatever they do.
+  func hasAnyTrigger(of shadow: TableShadow) throws(DatabaseError) -> Bool {
+    try !shadow.triggers.installedNames(kinds: [], in: self).isEmpty
   }
 
   /// Removes the triggers and the shadow of a table, including those of an earlier name.

@@ -166,7 +166,7 @@ extension SyncService {
           retryAfter: pause)
       }
       throw SyncRequestError(
-        .unauthenticated, "the access token is not accepted: \(refusal.reason)")
+        .unauthenticated, SyncRequestError.refusedTokenPrefix + refusal.reason)
     } catch let refusal as SyncRequestError {
       throw refusal
     } catch {

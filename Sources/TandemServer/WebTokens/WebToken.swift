@@ -138,7 +138,7 @@ struct WebToken {
     case .object(let members)? where members.keys.allSatisfy(["read", "write", "create"].contains):
       break
     default:
-      throw WebTokenError("its rights are no object with read, write and create, and nothing else")
+      throw WebTokenError("its rights are no object that has read, write and create only")
     }
     return AcceptedWebToken(
       account: account, expiry: expiry + WebTokenRules.leeway,

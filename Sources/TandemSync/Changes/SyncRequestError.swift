@@ -46,6 +46,9 @@ public struct SyncRequestError: Error, Hashable, Sendable, CustomStringConvertib
   /// The time after which to send the request again, if the space said so.
   public let retryAfter: Duration?
 
+  /// How a message begins that ends with the reason for which a token is refused.
+  package static let refusedTokenPrefix = "the access token is not accepted: "
+
   package init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
     self.code = code
     self.message = message

@@ -399,7 +399,7 @@ enum ServeCommand: Command {
         log(
           ServerEvent(
             .notice,
-            "there are no spaces yet in \(spaces.path); replicas of spaces that are elsewhere stop when they meet new ones"
+            "there are no spaces yet in \(spaces.path); if it is the wrong directory, replicas meet a new history and stop"
           ))
       }
       return (spaces, { await spaces.close() })
