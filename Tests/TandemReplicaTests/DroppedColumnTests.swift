@@ -432,6 +432,19 @@ struct DroppedColumnTests {
     try expectEqualRows([a, b], "SELECT high FROM bounds", [[16]])
   }
 
+  @Test("Additions to a counter before its column was dropped, and after it came back, both count")
+  func additionsBesideDrop() throws {
+    let (a, b) = try boundsPair(merging: TableMerging(fields: ["high": .counter]))
+    try b.execute("UPDATE bounds SET high = high + 1")
+    try b.sync(space)
+    try a.execute("UPDATE bounds SET high = high + 10")
+    try dropHigh(a)
+    try a.execute("ALTER TABLE bounds ADD COLUMN high INTEGER NOT NULL DEFAULT 3")
+    try a.execute("UPDATE bounds SET high = high + 100")
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT high FROM bounds", [[116]])
+  }
+
   @Test("Equal additions to a counter count twice although one waited for its column and a commit")
   func equalAdditions() throws {
     let (a, b) = try boundsPair(merging: TableMerging(fields: ["high": .counter]))

@@ -14,7 +14,7 @@ struct RefusedParentTests {
   /// Two files with a user and a document of it. The other file has taken the mail of a new user, to whom the second file
   /// then gives documents.
   private func files(
-    _ owner: String, same: [[String]] = [], _ edit: String
+    _ owner: String, same: [[String]] = [], _ edit: String, changes: [String] = []
   ) throws -> (TestReplica, TestReplica) {
     let files = try (1...2).map {
       try TestReplica(
@@ -34,6 +34,11 @@ struct RefusedParentTests {
     try files[0].sync(space)
     try files[1].execute("INSERT INTO user VALUES ('b', 'same')")
     try files[1].execute(edit)
+    for change in changes {
+      try files[1].write { try $0.beginSchemaChange() }
+      try files[1].execute(change)
+      try files[1].write { try $0.endSchemaChange() }
+    }
     try converge([files[1], files[0]], space)
     return (files[0], files[1])
   }
@@ -58,6 +63,25 @@ struct RefusedParentTests {
     }
     try converge([b, a], space)
     try expectEqualRows([a, b], rows, [["d", "b", 5, "mine"]])
+  }
+
+  @Test(
+    "An addition to a counter whose column was dropped, and came back, is made once when it is retried",
+    arguments: [
+      ["ALTER TABLE doc DROP COLUMN k", "ALTER TABLE doc ADD COLUMN k INTEGER DEFAULT 0"],
+      ["ALTER TABLE doc RENAME COLUMN k TO l", "ALTER TABLE doc RENAME COLUMN l TO k"],
+    ])
+  func returnedCounter(changes: [String]) throws {
+    let (a, b) = try files("REFERENCES user", Self.edit, changes: changes)
+    let rows = "SELECT id, owner, k FROM doc"
+    try expectEqualRows([a, b], rows, [["d", "1", 0]])
+    let edits = try b.read { try $0.keptEdits(.rejected) }
+    try b.write {
+      try $0.resolve(.one(edits[0].id), by: .fields(["mail": "other"]))
+      try $0.retry(.rejected)
+    }
+    try converge([b, a], space)
+    try expectEqualRows([a, b], rows, [["d", "b", 5]])
   }
 
   @Test("A counter counts once if the refused row is joined with the record that has its value")
@@ -86,6 +110,31 @@ struct RefusedParentTests {
       "INSERT INTO doc (id, owner, helper) VALUES ('new', 'b', 'b')")
     try expectEqualRows([a, b], "SELECT id FROM doc", [["d"]])
     #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.table) == ["user", "doc"])
+  }
+
+  @Test(
+    "An edit of another field stays if the edit that gives up wants a value of its row from the space",
+    arguments: ["UPDATE doc SET note = 'mine' WHERE id = '9'", ""])
+  func otherField(edit: String) throws {
+    let files = try space.pair(
+      ["CREATE TABLE doc (id TEXT PRIMARY KEY, v TEXT UNIQUE, note TEXT, t TEXT)"], "doc",
+      rows: ["INSERT INTO doc VALUES ('1', 'v1', 'n', 't'), ('9', 'v9', 'n', 't')"])
+    let (a, b) = (files[0], files[1])
+    try a.execute("UPDATE doc SET v = 'taken' WHERE id = '9'")
+    try a.sync(space)
+    try b.execute("UPDATE doc SET v = 'taken' WHERE id = '1'")
+    if edit.isEmpty {
+      try b.write { try $0.beginSchemaChange() }
+      try b.execute("ALTER TABLE doc RENAME COLUMN t TO renamed")
+      try b.write { try $0.endSchemaChange() }
+    } else {
+      try b.execute(edit)
+    }
+    try converge([b, a], space)
+    try expectEqualRows(
+      [a, b], "SELECT id, v, note FROM doc",
+      [["1", "v1", "n"], ["9", "taken", edit.isEmpty ? "n" : "mine"]])
+    #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.primaryKey) == [["1"]])
   }
 
   @Test(

@@ -63,8 +63,12 @@ extension PageApplication {
       } else {
         let column = columnChanges[row.table.name]?.added.first { $0.name == edit.name }
         guard let column, let present = row.present?[edit.name.text] else { continue }
-        // A value that not all rows got is a later edit.
-        if !column.isStandard(present) { value = present }
+        // A value that not all rows got is a later edit, to which an earlier addition is added.
+        if !column.isStandard(present) {
+          value =
+            merging.merging(of: row.table.name).sum(
+              edit.name.text, base: column.standard, local: present, remote: value) ?? present
+        }
       }
       edit.write(value, to: &local)
       if var base = versions.base {

@@ -157,21 +157,32 @@ extension RowExchange {
       entries[$0].obstacle == nil && entries[$0].placement.hasEdits
     }
     rest.sort { entries[$0].placement.syncKey < entries[$1].placement.syncKey }
+    var displaced: Set<Int> = []
     for round in 1...RowExchange.maxRoundCount where !rest.isEmpty {
-      let refused = try placeTogether(rest)
+      var (refused, robbed) = try placeTogether(rest)
       let isLast = round == RowExchange.maxRoundCount && !refused.isEmpty
+      // Another edit has taken a value that the row has from the space: that one is to give up, and comes later.
+      for number in robbed where !isLast && displaced.insert(number).inserted {
+        refused[number] = nil
+      }
+      let areAllMade = refused.isEmpty && robbed.isEmpty
       for number in rest where isLast || refused[number] != nil {
         entries[number].loss = refused[number] ?? RowExchange.reason
       }
-      rest = refused.isEmpty ? [] : rest.reversed().filter { refused[$0] == nil }
+      rest = areAllMade ? [] : rest.reversed().filter { refused[$0] == nil }
+      rest = rest.filter(displaced.contains) + rest.filter { !displaced.contains($0) }
     }
   }
 
   /// Makes edits: all their rows are taken out, and written with the edits.
   ///
-  /// - Returns: The reasons of the edits that the table refuses. If there are any, nothing is changed.
-  private func placeTogether(_ numbers: [Int]) throws -> [Int: String] {
+  /// - Returns: The reasons of the edits that the table refuses, and those of them whose version of the space it
+  ///   refuses as well. If there are any, nothing is changed.
+  private func placeTogether(
+    _ numbers: [Int]
+  ) throws -> (refused: [Int: String], robbed: Set<Int>) {
     var refused: [Int: String] = [:]
+    var robbed: Set<Int> = []
     try tables.attempt {
       for number in numbers {
         try tables.run(table.statements.delete, entries[number].placement.key)
@@ -182,11 +193,13 @@ extension RowExchange {
         }
         refused[number] = reason(error, entries[number].placement.result, number)
         // An edit that wants a value of the row which stays is refused in the same round.
-        _ = try refusal(of: entries[number].placement.remote, number)
+        if try refusal(of: entries[number].placement.remote, number) != nil {
+          robbed.insert(number)
+        }
       }
       return refused.isEmpty
     }
-    return refused
+    return (refused, robbed)
   }
 }
 

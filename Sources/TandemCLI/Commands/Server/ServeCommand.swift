@@ -390,8 +390,9 @@ enum ServeCommand: Command {
   ) async throws -> (any ServedSpaces, close: () async -> Void) {
     let maxSpaceCount = arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount
     guard let address = try storeAddress(arguments) else {
+      let path = arguments[Option.data] ?? defaultDirectory
       let spaces = try SpaceDirectory(
-        path: arguments[Option.data] ?? defaultDirectory,
+        path: path,
         maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
         maxSpaceCount: maxSpaceCount, maxCreatedCount: arguments[Option.maxAccountSpaces],
         limits: limits, metrics: metrics)
@@ -399,7 +400,7 @@ enum ServeCommand: Command {
         log(
           ServerEvent(
             .notice,
-            "there are no spaces yet in \(spaces.path); if it is the wrong directory, replicas meet a new history and stop"
+            "there are no spaces yet in \(path); if it is the wrong directory, replicas meet a new history and stop"
           ))
       }
       return (spaces, { await spaces.close() })
