@@ -65,7 +65,10 @@ struct NewColumn {
       base[field: name] = other
       return .local
     }
-    guard mayBeRenamed else { return nil }
+    guard mayBeRenamed else {
+      base[field: name] = standard.isNull ? nil : standard
+      return nil
+    }
     base[field: name] = other
     local[field: name] = other
     return .unresolved

@@ -272,8 +272,11 @@ extension ReplicaTables {
         guard let new = tables.first(where: { UTF8Order.areEqual($0.name, table.name) }),
           let old = former.first(where: { UTF8Order.areEqual($0.name, table.name) })
         else { return table }
-        return table.with(
-          table.columns.filter { old.columns.contains($0) || !new.columns.contains($0) })
+        let columns = table.columns.filter {
+          old.columns.contains($0) || !new.columns.contains($0)
+        }
+        let isNoted = columns.count == table.columns.count || columns.contains(Self.returnedColumn)
+        return table.with(columns + (isNoted ? [] : [Self.returnedColumn]))
       }
     }
     try run(
@@ -283,6 +286,9 @@ extension ReplicaTables {
         noted.map { .blob(SyncMessageWriter.bytes($0)) } ?? .null,
       ])
   }
+
+  /// Stands among the columns that the base was made with for one that was dropped and came back. No table has it.
+  private static var returnedColumn: String { TableShadow.existed }
 
   /// The tables that the base was made with; `nil` if they are the present ones.
   private func formerTables() throws -> [SpaceTable]? {
@@ -310,7 +316,9 @@ extension ReplicaTables {
       let known = former.first { UTF8Order.areEqual($0.name, table.name) }?.columns ?? []
       changes[table.name] = ColumnChanges(
         added: try table.newColumns(besides: known, in: connection),
-        dropped: known.filter { table.layout.offset(of: $0) == nil }.map { FieldName($0) })
+        dropped: known.filter {
+          table.layout.offset(of: $0) == nil && $0 != Self.returnedColumn
+        }.map { FieldName($0) })
     }
     return changes
   }
