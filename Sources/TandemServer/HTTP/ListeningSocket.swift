@@ -1,5 +1,6 @@
 internal import CMicroHTTP
 internal import SystemLibrary
+internal import TandemRecords
 
 /// A TCP socket that listens. The ``HTTPServer`` that gets it closes it.
 public struct ListeningSocket: Sendable {
@@ -135,8 +136,5 @@ func clientNetwork(of address: String) -> String {
   guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &number) == 1 else {
     return address
   }
-  let digits = withUnsafeBytes(of: number) { bytes in
-    bytes.prefix(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
-  }
-  return "\(digits)/64"
+  return "\(withUnsafeBytes(of: number) { Array($0.prefix(8)).hexadecimal })/64"
 }
