@@ -182,7 +182,7 @@ let package = Package(
       [
         "TandemServer", "TandemPostgreSQL", "TandemSpace", "TandemSync", "TandemSQLite",
         "TandemRecords", "TandemDigests", "TandemHTTP", "TestPostgreSQL", "TestFolder",
-        "TestRandom",
+        "TestRandom", "SystemLibrary",
       ]),
     tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync", "TandemRecords"]),
     tests("TandemDigestsTests", ["TandemDigests"]),

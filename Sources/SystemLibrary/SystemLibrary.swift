@@ -191,3 +191,76 @@ package struct FileVersion: Equatable, Sendable {
     self.init(status)
   }
 }
+
+// MARK: - Limits
+
+/// The number of files and connections that this process may have open.
+package enum OpenFileLimit {
+  #if canImport(Glibc)
+    private static var resource: __rlimit_resource_t { .init(RLIMIT_NOFILE.rawValue) }
+  #else
+    private static var resource: Int32 { RLIMIT_NOFILE }
+  #endif
+
+  /// The limit that is in force (`ulimit -n`); the largest integer if there is none.
+  package static var current: Int {
+    var limit = rlimit()
+    return getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : .max
+  }
+
+  /// Raises the limit to the maximum that the system allows; leaves it as it is if that fails.
+  ///
+  /// The soft limit is for programs that use `select`, which takes no more than 1,024.
+  package static func raise() {
+    var limit = rlimit()
+    #if canImport(Darwin)
+      let most = rlim_t(OPEN_MAX)
+    #else
+      let most = rlim_t.max
+    #endif
+    guard getrlimit(resource, &limit) == 0 else { return }
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, most))
+    setrlimit(resource, &limit)
+  }
+}
+
+// MARK: - Sockets
+
+/// The type of sockets for streams of bytes.
+package var streamSocketType: Int32 {
+  #if canImport(Glibc)
+    Int32(SOCK_STREAM.rawValue)
+  #else
+    SOCK_STREAM
+  #endif
+}
+
+/// The addresses of a host, to be released by `freeaddrinfo(3)`, and the status of `getaddrinfo(3)`.
+///
+/// - Parameter isPassive: True for addresses to listen at.
+package func addresses(
+  of host: String, port: UInt16, isPassive: Bool
+) -> (list: UnsafeMutablePointer<addrinfo>?, status: Int32) {
+  var hints = addrinfo()
+  hints.ai_socktype = streamSocketType
+  hints.ai_flags = AI_NUMERICSERV | (isPassive ? AI_PASSIVE : 0)
+  var list: UnsafeMutablePointer<addrinfo>?
+  let status = getaddrinfo(host, String(port), &hints, &list)
+  return (list, status)
+}
+
+/// The port of a TCP socket at this end; `nil` if it is closed.
+package func localPort(of descriptor: Int32) -> UInt16? {
+  var address = sockaddr_storage()
+  var count = socklen_t(MemoryLayout<sockaddr_storage>.size)
+  let status = withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      getsockname(descriptor, $0, &count)
+    }
+  }
+  guard status == 0 else { return nil }
+  // The port has the same offset in the addresses of both families.
+  return withUnsafeBytes(of: &address) {
+    UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+  }
+}

@@ -45,7 +45,7 @@ struct TandemCLI {
     // A peer or a reader that goes away is an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
-    OpenFiles.raiseLimit()
+    OpenFileLimit.raise()
     SQLiteLibrary.leaveOutMemoryCount()
     SQLiteLibrary.add(IdentifierFunctions.all)
     exit(await status())

@@ -47,10 +47,16 @@ package struct PostgreSQLWebhooks: Sendable {
     return false
   }
 
-  private func rows(
-    _ text: String, _ parameters: [PostgreSQLParameter] = []
+  /// The rows of a statement.
+  package func rows(
+    _ text: String, _ parameters: [FieldValue]
   ) async throws -> [[FieldValue]] {
-    try await database.rows(PostgreSQLQuery(text, parameters))
+    try await database.rows(PostgreSQLQuery(text, parameters.map { .value($0) }))
+  }
+
+  /// Changes rows; returns their number.
+  package func change(_ text: String, _ parameters: [FieldValue]) async throws -> Int {
+    try await rows("\(text) RETURNING 1::bigint", parameters).count
   }
 
   package func takeTurn(for time: Duration) async throws -> Bool {
@@ -64,27 +70,22 @@ package struct PostgreSQLWebhooks: Sendable {
         ON CONFLICT (id) DO UPDATE SET node = excluded.node, ends = excluded.ends
           WHERE turn.node = excluded.node OR turn.ends < clock_timestamp()
         RETURNING id
-      """, [.value(.text(node)), .value(.integer(milliseconds))]
+      """, [.text(node), .integer(milliseconds)]
     ).isEmpty
   }
 
   package func endTurn() async throws {
-    _ = try await rows(
-      "DELETE FROM tandem.webhook_turn WHERE node = $1", [.value(.text(node))])
-  }
-
-  /// The rows of spaces and their positions.
-  package func positionRows() async throws -> [[FieldValue]] {
-    try await rows("SELECT space, position FROM tandem.webhook_position")
+    _ = try await rows("DELETE FROM tandem.webhook_turn WHERE node = $1", [.text(node)])
   }
 
   package func begin(at positions: [String: String]) async throws {
     let all = [("", "")] + positions.map { ($0.key, $0.value) }
-    _ = try await rows(
-      """
-      INSERT INTO tandem.webhook_position SELECT * FROM unnest($1::text[], $2::text[])
-        ON CONFLICT DO NOTHING
-      """, [.texts(all.map(\.0)), .texts(all.map(\.1))])
+    _ = try await database.rows(
+      PostgreSQLQuery(
+        """
+        INSERT INTO tandem.webhook_position SELECT * FROM unnest($1::text[], $2::text[])
+          ON CONFLICT DO NOTHING
+        """, [.texts(all.map(\.0)), .texts(all.map(\.1))]))
   }
 
   package func keep(
@@ -96,9 +97,7 @@ package struct PostgreSQLWebhooks: Sendable {
       INSERT INTO tandem.webhook_position SELECT $2::text, $3::text FROM turn
         ON CONFLICT (space) DO UPDATE SET position = excluded.position RETURNING space
       """
-    let parameters: [PostgreSQLParameter] = [
-      .value(.text(node)), .value(.text(space)), .value(.text(position)),
-    ]
+    let parameters: [FieldValue] = [.text(node), .text(space), .text(position)]
     guard let letter else {
       return try await !rows("\(turn) \(kept)", parameters).isEmpty
     }
@@ -109,8 +108,7 @@ package struct PostgreSQLWebhooks: Sendable {
         SELECT $2::text, $4::text, $5::bigint, 0, $6::bytea FROM kept RETURNING id
       """,
       parameters + [
-        .value(.text(letter.reason)), .value(.integer(Int64(letter.time))),
-        .value(.blob(letter.body)),
+        .text(letter.reason), .integer(Int64(letter.time)), .blob(letter.body),
       ]
     ).isEmpty
   }
@@ -121,7 +119,7 @@ package struct PostgreSQLWebhooks: Sendable {
       \(Self.turn), forgotten AS (
         DELETE FROM tandem.webhook_position USING turn WHERE space = $2::text)
       SELECT id FROM turn
-      """, [.value(.text(node)), .value(.text(space))]
+      """, [.text(node), .text(space)]
     ).isEmpty
   }
 
@@ -130,48 +128,4 @@ package struct PostgreSQLWebhooks: Sendable {
     WITH turn AS (
       SELECT id FROM tandem.webhook_turn WHERE node = $1::text AND ends > clock_timestamp() FOR SHARE)
     """
-
-  package func letterCount() async throws -> Int {
-    let rows = try await rows("SELECT count(*) FROM tandem.webhook_letter")
-    return rows.first?.first?.integerValue ?? 0
-  }
-
-  /// The rows of dead letters: id, space, reason, time, body, 1 if it is due.
-  package func letterRows(
-    dueOnly: Bool, after id: Int64, maxCount: Int
-  ) async throws -> [[FieldValue]] {
-    try await rows(
-      """
-      SELECT id, space, reason, time, body, is_due FROM tandem.webhook_letter
-        WHERE is_due + $1::bigint > 0 AND id > $2::bigint ORDER BY id LIMIT $3::bigint
-      """,
-      [
-        .value(.integer(dueOnly ? 0 : 1)), .value(.integer(id)), .value(.integer(Int64(maxCount))),
-      ])
-  }
-
-  package func retry(_ id: Int64?) async throws -> Int {
-    try await rows(
-      "UPDATE tandem.webhook_letter SET is_due = 1 WHERE $1::bigint IN (0, id) RETURNING id",
-      [.value(.integer(id ?? 0))]
-    ).count
-  }
-
-  package func settle(_ id: Int64, failure: String?) async throws {
-    if let failure {
-      _ = try await rows(
-        "UPDATE tandem.webhook_letter SET is_due = 0, reason = $2 WHERE id = $1",
-        [.value(.integer(id)), .value(.text(failure))])
-    } else {
-      _ = try await rows(
-        "DELETE FROM tandem.webhook_letter WHERE id = $1", [.value(.integer(id))])
-    }
-  }
-
-  package func discard(_ id: Int64?) async throws -> Int {
-    try await rows(
-      "DELETE FROM tandem.webhook_letter WHERE $1::bigint IN (0, id) RETURNING id",
-      [.value(.integer(id ?? 0))]
-    ).count
-  }
 }

@@ -1,5 +1,5 @@
 extension SpaceStatement {
-  /// The text of the statement for SQLite.
+  /// The text of the statement for SQLite: that for PostgreSQL without the space, unless there is another one here.
   var sqliteText: String {
     switch self {
     case .state:
@@ -8,35 +8,12 @@ extension SpaceStatement {
         JOIN history ON history.version = space.head
       """
     case .insertSpace: "INSERT INTO space VALUES (1, ?, 0, 0, '[]')"
-    case .setHead: "UPDATE space SET head = ?"
-    case .setHorizon: "UPDATE space SET horizon = ?"
-    case .setTables: "UPDATE space SET tables = ?"
-    case .toggleMoved: "UPDATE space SET horizon = -1 - horizon"
-    case .setEpoch: "UPDATE space SET epoch = ?, horizon = head"
-    case .usage: "SELECT version, records, bytes FROM usage"
     case .setUsage: "INSERT OR REPLACE INTO usage VALUES (1, ?, ?, ?)"
 
-    case .insertHistory: "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)"
-    case .mark: "SELECT mark FROM history WHERE version = ?"
-    case .revisionOfCommit: "SELECT version, mark FROM history WHERE commit_id = ?"
-    case .setMark: "UPDATE history SET mark = ? WHERE version = ?"
     case .lastCommits:
       Self.commits(name: "(SELECT name FROM replica_name WHERE id = history.replica)")
     case .lastCommitsWithoutNames: Self.commits(name: "NULL")
-    case .firstVersionSince: "SELECT min(version) FROM history WHERE time >= ?"
-    case .forgetDigests:
-      "UPDATE history SET digest = '', replica = NULL WHERE version < ? AND digest <> ''"
-    case .forgetDeletions: "DELETE FROM record WHERE version <= ? AND fields IS NULL"
-    case .forgetOverruled: "DELETE FROM overruled WHERE version <= ?"
-    case .forgetCounts: "DELETE FROM change_count WHERE version <= ?"
 
-    case .replica: "SELECT account, sequence, commit_id, outcome FROM replica WHERE id = ?"
-    case .storeReplica:
-      """
-      INSERT INTO replica VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-        SET account = coalesce(account, excluded.account), sequence = excluded.sequence,
-          commit_id = excluded.commit_id, outcome = excluded.outcome
-      """
     case .replicasBeginning:
       "SELECT id FROM replica WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id"
     case .lastReplicas:
@@ -45,25 +22,9 @@ extension SpaceStatement {
         LEFT JOIN history ON history.commit_id = replica.commit_id
         ORDER BY json_extract(outcome, '$.outcome') = 'accepted', version DESC, id LIMIT ?
       """
-    case .replicaCount: "SELECT count(*) FROM replica"
-    case .setName: "INSERT OR REPLACE INTO replica_name VALUES (?, ?)"
-    case .removeName: "DELETE FROM replica_name WHERE id = ?"
 
-    case .record:
-      "SELECT fields, version, created, field_versions FROM record WHERE tab = ? AND key = ?"
-    case .insertRecord:
-      """
-      INSERT INTO record (tab, key, fields, version, created, field_versions, id)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-      """
-    case .updateRecord:
-      """
-      UPDATE record SET fields = ?3, version = ?4, created = ?5, field_versions = ?6
-      WHERE tab = ?1 AND key = ?2
-      """
     case .recordVersions:
       "SELECT version, fields IS NOT NULL, created FROM record WHERE tab = ? AND key = ?"
-    case .recordChangedSince: "SELECT 1 FROM record WHERE version > ? AND tab = ? LIMIT 1"
     case .changes:
       """
       SELECT version, tab, key, id, fields FROM record WHERE (version, tab, key) > (?, ?, ?)
@@ -71,41 +32,18 @@ extension SpaceStatement {
       """
     case .liveRecords: "SELECT id, fields FROM record WHERE tab = ? AND fields IS NOT NULL"
 
-    case .insertOverruled: "INSERT INTO overruled VALUES (?, ?, ?, ?, ?)"
     case .overruledByCommit:
       "SELECT tab, id, record_version, fields FROM overruled WHERE version = ? ORDER BY rowid"
     case .lastOverruled:
       "SELECT tab, id, version, record_version FROM overruled ORDER BY version DESC, rowid LIMIT ?"
-    case .overruledCount: "SELECT count(*) FROM overruled"
 
-    case .dropOldParts: "DELETE FROM part WHERE time NOT BETWEEN ? AND ?"
-    case .dropParts: "DELETE FROM part WHERE replica = ?"
-    case .storePart: "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    case .parts:
-      """
-      SELECT commit_id, "of", base, account, part, change_count, length(message), time,
-        overruled_count
-      FROM part
-      WHERE replica = ? ORDER BY part
-      """
-    case .part: "SELECT message FROM part WHERE replica = ? AND part = ?"
-
-    case .rulesOfTable: "\(Self.ruleRows) WHERE dropped = 0 AND (tab = ?1 OR parent = ?1)"
-    case .ownRules: "\(Self.ruleRows) WHERE dropped = 0 AND tab = ?"
-    case .rulesAfter: "\(Self.ruleRows) WHERE number > ?"
-    case .rules: "\(Self.ruleRows) WHERE dropped = 0 ORDER BY number"
-    case .lastRule: "SELECT max(number) FROM rule"
     case .insertRule: "INSERT INTO rule (tab, parent, definition, dropped) VALUES (?, ?, ?, 0)"
-    case .rule: "SELECT 1 FROM rule WHERE tab = ? AND definition = ?"
-    case .dropRule: "UPDATE rule SET dropped = 1 WHERE number = ?"
-    case .dropClaims: "DELETE FROM claim WHERE rule = ?"
 
     case .holders:
       """
       SELECT claim.key, version FROM claim CROSS JOIN record ON tab = ?4 AND record.key = claim.key
         WHERE rule = ?1 AND side = ?2 AND value = ?3
       """
-    case .statedClaim: "SELECT value FROM claim WHERE rule = ? AND key = ? AND side = 2"
     case .insertClaim: "INSERT INTO claim VALUES (?, ?, ?, ?)"
     case .deleteClaim: "DELETE FROM claim WHERE rule = ? AND side = ? AND value = ? AND key = ?"
     case .breakingIndex: "\(Self.withoutOwnIndexValue) LIMIT ?3"
@@ -117,19 +55,28 @@ extension SpaceStatement {
     case .firstBreakingReference: "\(Self.withoutOffer) \(Self.order) LIMIT ?3"
     case .firstBreakingKeyReference: "\(Self.withoutParent) \(Self.order) LIMIT ?3"
 
-    case .numbers: "SELECT tab, highest FROM number"
-    case .setNumber: "INSERT OR REPLACE INTO number VALUES (?, ?)"
-    case .counts: "SELECT tab, count FROM change_count WHERE version = ?"
-    case .storeCount: "INSERT OR REPLACE INTO change_count VALUES (?, ?, ?)"
-    case .definitions: "SELECT definitions FROM column_definition WHERE tab = ?"
-    case .storeDefinitions: "INSERT OR REPLACE INTO column_definition VALUES (?, ?)"
-    case .forgetDefinitions: "DELETE FROM column_definition WHERE tab = ?"
     case .definitionByteCount:
       "SELECT sum(length(CAST(definitions AS BLOB))) FROM column_definition"
+
+    default: Self.withoutSpace(postgreSQLText)
     }
   }
 
-  private static let ruleRows = "SELECT number, tab, definition FROM rule"
+  /// The text without the schema, the column and the number of the space, because a file has one space. SQLite numbers the
+  /// other parameters from 1, and has no casts.
+  private static func withoutSpace(_ text: String) -> String {
+    var text = text
+    for part in [
+      "tandem.", "space = $1 AND ", " WHERE space = $1", " WHERE id = $1", "space, ", "$1, ",
+      "::bigint",
+    ] { text.replace(part, with: "") }
+    for number in 2...maxParameterCount { text.replace("$\(number)", with: "?\(number - 1)") }
+    return text
+  }
+
+  /// The number of parameters that a statement has for PostgreSQL at the most.
+  private static let maxParameterCount = 12
+
   private static let order = "ORDER BY version, record.key"
 
   private static func commits(name: String) -> String {

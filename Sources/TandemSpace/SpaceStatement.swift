@@ -1,5 +1,5 @@
-/// The statements of ``SpaceTables``. Each store has its own text for them; the parameters and the columns of the rows
-/// are the same.
+/// The statements of ``SpaceTables``. The stores have texts of their own for some of them; the parameters and the columns
+/// of the rows are the same.
 ///
 /// The names after the colon are parameters, in order; those after the arrow are columns.
 package enum SpaceStatement: Int, CaseIterable, Sendable {

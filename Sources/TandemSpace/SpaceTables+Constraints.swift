@@ -129,20 +129,13 @@ extension SpaceTables {
   ) throws {
     var layout: RecordLayout?
     try connection.forEachRow(.liveRecords, [.text(table.text)]) { row in
-      let key = SyncKey(table: table.text, id: try id(row[0], table))
+      let key = try storedKey(table.text, row[0].textValue)
       guard let fields = try fields(row[1], of: key, expecting: layout) else {
         return true
       }
       layout = fields.layout
       try body(key, fields)
       return true
-    }
-  }
-
-  private func id(_ value: FieldValue, _ table: FieldName) throws -> [FieldValue] {
-    guard let text = value.textValue else { throw damaged("a key of the table \(table)") }
-    return try decoded("a key of the table \(table)") { () throws(TextFault) in
-      try reader.id(Array(text.utf8))
     }
   }
 
@@ -202,7 +195,7 @@ extension SpaceTables {
       [
         .integer(Int64(rule.number)), .text(rule.table.text), .integer(Int64(maxCount)), parent,
       ].dropLast(parent.isNull ? 1 : 0)
-    ).map { try id($0[0], rule.table) }
+    ).map { try storedKey(rule.table.text, $0[0].textValue).id }
   }
 }
 

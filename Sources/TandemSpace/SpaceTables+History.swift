@@ -78,10 +78,7 @@ extension SpaceTables {
       guard let table = row[0].textValue, let idText = row[1].textValue,
         let recordVersion = row[2].integerValue
       else { throw damaged("the overruled versions") }
-      let id = try decoded("a key of the table \(table)") { () throws(TextFault) in
-        try reader.id(Array(idText.utf8))
-      }
-      let key = SyncKey(table: table, id: id)
+      let key = try storedKey(table, idText)
       return SyncRecordState(key: key, version: recordVersion, fields: try fields(row[3], of: key))
     }
   }

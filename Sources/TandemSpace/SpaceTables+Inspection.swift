@@ -71,11 +71,8 @@ extension SpaceTables {
       guard let table = row[0].textValue, let idText = row[1].textValue,
         let version = row[2].integerValue, let recordVersion = row[3].integerValue
       else { throw damaged("the overruled versions") }
-      let id = try decoded("a key of the table \(table)") { () throws(TextFault) in
-        try reader.id(Array(idText.utf8))
-      }
       return SpaceInspection.Overruled(
-        key: SyncKey(table: table, id: id), version: version, recordVersion: recordVersion)
+        key: try storedKey(table, idText), version: version, recordVersion: recordVersion)
     }
   }
 }

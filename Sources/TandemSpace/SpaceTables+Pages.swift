@@ -69,10 +69,7 @@ extension SpaceTables {
       guard row.count == 5, case .integer(let version) = row[0], case .text(let table) = row[1],
         case .blob(let keyBytes) = row[2], case .text(let idText) = row[3]
       else { throw damaged("a record") }
-      let id = try decoded("a key of the table \(table)") { () throws(TextFault) in
-        try reader.id(Array(idText.utf8))
-      }
-      let key = SyncKey(table: table, id: id)
+      let key = try storedKey(table, idText)
       let former = changes.last?.fields?.layout
       changes.append(
         SyncRecordState(
@@ -113,27 +110,14 @@ private struct PagePosition: CustomStringConvertible {
   init?(_ text: String) {
     let parts = text.split(separator: "~", omittingEmptySubsequences: false)
     guard parts.count == 4, let anchor = SpaceRevision(parts[0]), let version = Int(parts[1]),
-      version >= 0, let table = [UInt8](hexadecimal: parts[2]),
-      let name = String(validating: table, as: UTF8.self), let key = [UInt8](hexadecimal: parts[3])
+      version >= 0, let table = [UInt8](hexadecimal: parts[2].utf8),
+      let name = String(validating: table, as: UTF8.self),
+      let key = [UInt8](hexadecimal: parts[3].utf8)
     else { return nil }
     self.init(anchor: anchor, version: version, table: name, key: key)
   }
 
   var description: String {
     "\(anchor)~\(version)~\(Array(table.utf8).hexadecimal)~\((key ?? []).hexadecimal)"
-  }
-}
-
-extension [UInt8] {
-  fileprivate init?(hexadecimal text: Substring) {
-    let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-    guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
-    self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-  }
-
-  fileprivate var hexadecimal: String {
-    let digits = Array<UInt8>("0123456789abcdef".utf8)
-    return String(
-      decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }, as: UTF8.self)
   }
 }

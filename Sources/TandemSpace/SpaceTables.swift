@@ -305,6 +305,16 @@ extension SpaceTables {
       ])
   }
 
+  /// The key of a record by the text of its values.
+  func storedKey(_ table: String, _ id: String?) throws(SpaceError) -> SyncKey {
+    guard let id else { throw damaged("a key of the table \(table)") }
+    return SyncKey(
+      table: table,
+      id: try decoded("a key of the table \(table)") { () throws(TextFault) in
+        try reader.id(Array(id.utf8))
+      })
+  }
+
   /// Decodes a text of the file.
   func decoded<Value>(
     _ what: @autoclosure () -> String, _ body: () throws(TextFault) -> Value

@@ -1,3 +1,4 @@
+import SystemLibrary
 import TandemRecords
 import TandemSpace
 import TandemSync

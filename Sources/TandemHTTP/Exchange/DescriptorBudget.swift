@@ -25,13 +25,6 @@ package struct DescriptorBudget: Hashable, Sendable {
 
   /// The budget by the limit that is in force (`ulimit -n`).
   package static var current: DescriptorBudget {
-    var limit = rlimit()
-    #if canImport(Darwin)
-      let resource = RLIMIT_NOFILE
-    #else
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #endif
-    guard getrlimit(resource, &limit) == 0 else { return DescriptorBudget(descriptorCount: 0) }
-    return DescriptorBudget(descriptorCount: Int(clamping: limit.rlim_cur))
+    DescriptorBudget(descriptorCount: OpenFileLimit.current)
   }
 }

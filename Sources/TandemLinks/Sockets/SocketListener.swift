@@ -43,23 +43,10 @@ public final class SocketListener: ChannelListener {
 
   /// The address to connect to, with the actual port if port 0 was given.
   public var address: SocketAddress {
-    guard case .tcp(let host, _) = requestedAddress, let port else { return requestedAddress }
+    guard case .tcp(let host, _) = requestedAddress,
+      let port = localPort(of: descriptor.number)
+    else { return requestedAddress }
     return .tcp(host: host, port: port)
-  }
-
-  private var port: UInt16? {
-    var address = sockaddr_storage()
-    var count = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getsockname(descriptor.number, $0, &count)
-      }
-    }
-    guard status == 0 else { return nil }
-    // The port has the same offset in the addresses of both families.
-    return withUnsafeBytes(of: &address) {
-      UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
-    }
   }
 
   /// Waits for the next connection; returns `nil` after ``close()``.

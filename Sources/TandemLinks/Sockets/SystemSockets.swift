@@ -78,12 +78,7 @@ enum SystemSockets {
     _ host: String, _ port: UInt16, isPassive: Bool,
     _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
   ) throws(ChannelLinkError) -> SocketDescriptor {
-    var hints = addrinfo()
-    hints.ai_family = AF_UNSPEC
-    hints.ai_socktype = streamType
-    hints.ai_flags = isPassive ? AI_PASSIVE : 0
-    var list: UnsafeMutablePointer<addrinfo>?
-    let status = getaddrinfo(host, String(port), &hints, &list)
+    let (list, status) = addresses(of: host, port: port, isPassive: isPassive)
     guard status == 0 else {
       throw ChannelLinkError(
         .connection, "the host \(host) is not known: \(String(cString: gai_strerror(status)))")
@@ -112,7 +107,7 @@ enum SystemSockets {
   }
 
   private static func socket(family: CInt) throws(ChannelLinkError) -> SocketDescriptor {
-    let number = SystemLibrary.socket(family, streamType, 0)
+    let number = SystemLibrary.socket(family, streamSocketType, 0)
     guard number >= 0 else { throw failure("make a socket") }
     configure(number)
     return SocketDescriptor(number)
@@ -144,12 +139,6 @@ enum SystemSockets {
     var value = value
     setsockopt(number, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
   }
-
-  #if canImport(Glibc)
-    private static let streamType = CInt(SOCK_STREAM.rawValue)
-  #else
-    private static let streamType = SOCK_STREAM
-  #endif
 
   #if canImport(Darwin)
     private static let sendFlags: CInt = 0

@@ -3,21 +3,14 @@ package enum UUIDBytes {
   /// The text of 16 bytes, in lower case; `nil` for another number of bytes.
   package static func text(of bytes: [UInt8]) -> String? {
     guard bytes.count == 16 else { return nil }
-    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }
-    return groups.joined(separator: "-")
+    return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Array(bytes[$0]).hexadecimal }
+      .joined(separator: "-")
   }
 
   /// The bytes of a text of 32 digits, with hyphens and braces wherever they are; `nil` for any other text.
   package static func bytes(of text: String) -> [UInt8]? {
-    let digits = text.utf8.filter { !"-{}".utf8.contains($0) }.map(ASCII.hexDigit)
-    guard digits.count == 32 else { return nil }
-    var bytes: [UInt8] = []
-    for place in stride(from: 0, to: 32, by: 2) {
-      guard let high = digits[place], let low = digits[place + 1] else { return nil }
-      bytes.append(UInt8(high << 4 | low))
-    }
-    return bytes
+    let bytes = [UInt8](hexadecimal: text.utf8.filter { !"-{}".utf8.contains($0) })
+    return bytes?.count == 16 ? bytes : nil
   }
 
   /// The form of a UUID in a field; `nil` if it has none, because its column has values of another form.

@@ -48,7 +48,7 @@ extension JSONCursor {
     case UInt8(ascii: "u"):
       index += 1
       for _ in 0..<4 {
-        guard byte.flatMap(ASCII.hexDigit) != nil else { throw unexpected("a hexadecimal digit") }
+        guard byte?.hexadecimalDigit != nil else { throw unexpected("a hexadecimal digit") }
         index += 1
       }
     default: throw unexpected("a character that a backslash may precede")
@@ -104,6 +104,6 @@ extension JSONCursor {
 
   /// The value of the four digits after `\u` at `place`.
   private func codeUnit(at place: Int) -> UInt32 {
-    (place + 2..<place + 6).reduce(0) { $0 << 4 | (ASCII.hexDigit(bytes[$1]) ?? 0) }
+    (place + 2..<place + 6).reduce(0) { $0 << 4 | UInt32(bytes[$1].hexadecimalDigit ?? 0) }
   }
 }

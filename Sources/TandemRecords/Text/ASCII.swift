@@ -34,16 +34,6 @@ enum ASCII {
   /// Returns true for `e` and `E`.
   @inline(__always)
   static func isExponentMark(_ byte: UInt8) -> Bool { byte | 0x20 == 0x65 }
-
-  /// Returns the value of a hexadecimal digit, or `nil`.
-  static func hexDigit(_ byte: UInt8) -> UInt32? {
-    switch byte {
-    case 0x30...0x39: return UInt32(byte - 0x30)
-    case 0x41...0x46: return UInt32(byte - 0x41 + 10)
-    case 0x61...0x66: return UInt32(byte - 0x61 + 10)
-    default: return nil
-    }
-  }
 }
 
 /// Tests of eight bytes at a time, after "Bit Twiddling Hacks" (Anderson, 2005).

@@ -3,16 +3,16 @@
 ///
 /// Every operation takes amortised constant time. Each waiting request is one suspended task or one
 /// blocked thread, so the callers bound their number.
-struct CheckoutQueue<Item, Waiter> {
+package struct CheckoutQueue<Item, Waiter> {
   /// The answer to a request.
-  enum Answer {
+  package enum Answer {
     case checkedOut(Item)
     case waits
     case rejected
   }
 
   /// The identity of a request, by which it can be withdrawn.
-  struct RequestID: Hashable, Sendable {
+  package struct RequestID: Hashable, Sendable {
     fileprivate var number: UInt64
   }
 
@@ -26,7 +26,7 @@ struct CheckoutQueue<Item, Waiter> {
   private(set) var isClosed = false
 
   /// A queue of idle items.
-  init(_ items: [Item]) {
+  package init(_ items: [Item]) {
     idle = items
     itemCount = items.count
   }
@@ -34,14 +34,17 @@ struct CheckoutQueue<Item, Waiter> {
   /// True if every item is idle.
   var isIdle: Bool { idle.count == itemCount }
 
+  /// The number of requests that wait.
+  package var waitingCount: Int { waiting.count }
+
   /// The identity for the next request.
-  mutating func makeRequestID() -> RequestID {
+  package mutating func makeRequestID() -> RequestID {
     lastRequest.number += 1
     return lastRequest
   }
 
   /// Checks out the item that came back last, whose caches are warm, or makes the request wait.
-  mutating func checkOut(_ id: RequestID, _ waiter: () -> Waiter) -> Answer {
+  package mutating func checkOut(_ id: RequestID, _ waiter: () -> Waiter) -> Answer {
     if isClosed { return .rejected }
     if let item = idle.popLast() { return .checkedOut(item) }
     waiting[id] = waiter()
@@ -50,7 +53,7 @@ struct CheckoutQueue<Item, Waiter> {
   }
 
   /// Takes an item back; returns the waiter that gets the item at once, if there is one.
-  mutating func checkIn(_ item: Item) -> Waiter? {
+  package mutating func checkIn(_ item: Item) -> Waiter? {
     while orderStart < order.count {
       let id = order[orderStart]
       orderStart += 1
@@ -89,3 +92,5 @@ struct CheckoutQueue<Item, Waiter> {
     return idle
   }
 }
+
+extension CheckoutQueue.Answer: Sendable where Item: Sendable {}

@@ -1,5 +1,6 @@
 internal import CMicroHTTP
 internal import SystemLibrary
+internal import TandemRecords
 
 /// A TCP socket that listens. The ``HTTPServer`` that gets it closes it.
 public struct ListeningSocket: Sendable {
@@ -22,15 +23,7 @@ public struct ListeningSocket: Sendable {
   ///   - allowsOthers: False to refuse addresses that other machines can reach.
   /// - Throws: ``ServerError`` with code `address`.
   public init(host: String, port: UInt16, allowsOthers: Bool) throws(ServerError) {
-    var hints = addrinfo()
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
-    #if canImport(Glibc)
-      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    #else
-      hints.ai_socktype = SOCK_STREAM
-    #endif
-    var list: UnsafeMutablePointer<addrinfo>?
-    let status = getaddrinfo(host, String(port), &hints, &list)
+    let (list, status) = addresses(of: host, port: port, isPassive: true)
     guard status == 0, let first = list else {
       throw ServerError(
         .address, "the host \(host) cannot be resolved: \(String(cString: gai_strerror(status)))")
@@ -47,7 +40,7 @@ public struct ListeningSocket: Sendable {
       }
       if let descriptor = Self.listen(entry.pointee, address) {
         self.host = host
-        self.port = Self.port(of: descriptor)
+        self.port = localPort(of: descriptor) ?? 0
         self.isLoopback = TandemServer.isLoopback(address)
         self.descriptor = descriptor
         return
@@ -75,20 +68,6 @@ public struct ListeningSocket: Sendable {
     close(descriptor)
     errno = code
     return nil
-  }
-
-  private static func port(of descriptor: Int32) -> UInt16 {
-    var storage = sockaddr_storage()
-    var count = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    return withUnsafeMutablePointer(to: &storage) { storage in
-      storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        _ = getsockname(descriptor, address, &count)
-      }
-      return storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-        // At the same place for IPv6.
-        UInt16(bigEndian: $0.pointee.sin_port)
-      }
-    }
   }
 }
 
@@ -135,8 +114,5 @@ func clientNetwork(of address: String) -> String {
   guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &number) == 1 else {
     return address
   }
-  let digits = withUnsafeBytes(of: number) { bytes in
-    bytes.prefix(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
-  }
-  return "\(digits)/64"
+  return "\(withUnsafeBytes(of: number) { Array($0.prefix(8)).hexadecimal })/64"
 }

@@ -1,3 +1,5 @@
+internal import TandemRecords
+
 /// A request with its body.
 public struct ServedRequest: Sendable {
   /// The line and the header.
@@ -34,16 +36,5 @@ extension String {
   /// The text with ASCII letters in lower case.
   var asciiLowercased: String {
     String(decoding: utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
-  }
-}
-
-extension UInt8 {
-  /// The value of a hexadecimal digit; `nil` for another byte.
-  var hexadecimalDigit: UInt8? {
-    switch self {
-    case 0x30...0x39: self - 0x30
-    case 0x41...0x46, 0x61...0x66: (self | 0x20) - 0x57
-    default: nil
-    }
   }
 }

@@ -1,3 +1,5 @@
+internal import TandemRecords
+
 /// Removes access tokens from texts that a client has sent. It may have put its token into the address by mistake.
 enum TokenRedaction {
   /// The begins of tokens. `eyJ` is `{"` in Base64, with which each part of a JSON Web Token but the last one begins.

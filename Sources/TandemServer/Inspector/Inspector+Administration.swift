@@ -10,30 +10,24 @@ extension Inspector {
   /// The maximum number of access tokens in an answer.
   static let maxTokenCount = 50
 
+  /// Performs the action of a request; returns its answer.
   func answerAction(
     _ request: ServedRequest, _ subject: inout SyncService.Subject
-  ) async -> HTTPAnswer {
-    do {
-      let client = try client(of: request.head, &subject)
-      guard case .token(let token) = client, token.access == .admin else {
-        throw SyncRequestError(
-          .unauthorized,
-          "the access token does not permit to administer; tandem token create --admin makes one that does"
-        )
-      }
-      try RoutedRequest.checkMedia(request.head)
-      let action = try InspectorAction(request.body)
-      subject.space = action.space
-      if action.space != nil { try service.following?.checkServes() }
-      try service.begin(client)
-      defer { service.end(client) }
-      let text = try await perform(action, by: token, request.head)
-      return answer(.text(text, type: "application/json"))
-    } catch let refusal as SyncRequestError {
-      return answer(.refusal(refusal))
-    } catch {
-      return answer(.refusal(service.refusal(for: error, of: request.head)))
+  ) async throws -> String {
+    let client = try client(of: request.head, &subject)
+    guard case .token(let token) = client, token.access == .admin else {
+      throw SyncRequestError(
+        .unauthorized,
+        "the access token does not permit to administer; tandem token create --admin makes one that does"
+      )
     }
+    try RoutedRequest.checkMedia(request.head)
+    let action = try InspectorAction(request.body)
+    subject.space = action.space
+    if action.space != nil { try service.following?.checkServes() }
+    try service.begin(client)
+    defer { service.end(client) }
+    return try await perform(action, by: token, request.head)
   }
 
   /// Performs an action that a token permits, notes it in the log, and returns the answer.

@@ -47,40 +47,38 @@ package final class Inspector: HTTPResponder {
     switch InspectorRoute(request.head) {
     case nil: await service.answer(request)
     case .file(let file): counted(file.answer)
-    case .state: await noting { await answerState(request.head, &$0) }
-    case .action: await noting { await answerAction(request, &$0) }
+    case .state: await answer(request.head) { try await state(request.head, &$0) }
+    case .action: await answer(request.head) { try await answerAction(request, &$0) }
     }
   }
 
-  /// The answer of `body`, with what it has noted of the request.
-  private func noting(
-    _ body: (inout SyncService.Subject) async -> HTTPAnswer
+  /// The answer to a request with the JSON of `body`, and what that has noted of the request.
+  private func answer(
+    _ head: ServedRequestHead, _ body: (inout SyncService.Subject) async throws -> String
   ) async -> HTTPAnswer {
     var subject = SyncService.Subject()
-    let answer = await body(&subject)
-    return subject.noted(in: answer)
+    let reply: SyncReply
+    do {
+      reply = .text(try await body(&subject), type: "application/json")
+    } catch {
+      reply = .refusal(error as? SyncRequestError ?? service.refusal(for: error, of: head))
+    }
+    return subject.noted(in: answer(reply))
   }
 
   package func answer(to trouble: ServerTrouble) -> HTTPAnswer { service.answer(to: trouble) }
 
   package func run() async { await service.run() }
 
-  private func answerState(
+  private func state(
     _ head: ServedRequestHead, _ subject: inout SyncService.Subject
-  ) async -> HTTPAnswer {
-    do {
-      let client = try client(of: head, &subject)
-      let query = try InspectorQuery(head)
-      subject.space = query.space
-      try service.begin(client)
-      defer { service.end(client) }
-      let report = try await report(query, for: client)
-      return answer(.text(report.text, type: "application/json"))
-    } catch let refusal as SyncRequestError {
-      return answer(.refusal(refusal))
-    } catch {
-      return answer(.refusal(service.refusal(for: error, of: head)))
-    }
+  ) async throws -> String {
+    let client = try client(of: head, &subject)
+    let query = try InspectorQuery(head)
+    subject.space = query.space
+    try service.begin(client)
+    defer { service.end(client) }
+    return try await report(query, for: client).text
   }
 
   func answer(_ reply: SyncReply) -> HTTPAnswer { counted(reply.answer) }

@@ -1,4 +1,4 @@
-internal import TandemRecords
+package import TandemRecords
 internal import TandemSQLite
 internal import TandemSpace
 internal import TandemSync
@@ -51,10 +51,21 @@ package final class WebhookFile: WebhookStore {
 
   package func endTurn() {}
 
-  package func positions() async throws -> [String: String]? {
-    try await database.read {
-      try $0.connection.rows("SELECT space, position FROM position").positions
+  package func rows(
+    _ text: String, _ parameters: [FieldValue]
+  ) async throws -> [[FieldValue]] {
+    try await database.read { try $0.connection.rows(Self.text(text), parameters) }
+  }
+
+  package func change(_ text: String, _ parameters: [FieldValue]) async throws -> Int {
+    try await write { connection in
+      try connection.run(Self.text(text), parameters)
+      return connection.changeCount
     }
+  }
+
+  private static func text(_ text: String) -> String {
+    text.replacing("tandem.webhook_", with: "")
   }
 
   package func begin(at positions: [String: String]) async throws {
@@ -101,62 +112,5 @@ package final class WebhookFile: WebhookStore {
   package func forget(_ space: String) async throws -> Bool {
     try await write { try $0.run("DELETE FROM position WHERE space = ?", [.text(space)]) }
     return true
-  }
-
-  package func letterCount() async throws -> Int {
-    try await database.read { Int(try $0.connection.integer("SELECT count(*) FROM letter") ?? 0) }
-  }
-
-  package func letters(
-    dueOnly: Bool, after id: Int64, maxCount: Int
-  ) async throws -> [DeadLetter] {
-    try await database.read { transaction in
-      try transaction.connection.rows(
-        """
-        SELECT id, space, reason, time, body, is_due FROM letter
-          WHERE (is_due OR ?) AND id > ? ORDER BY id LIMIT ?
-        """, [.integer(dueOnly ? 0 : 1), .integer(id), .integer(Int64(maxCount))]
-      ).compactMap { DeadLetter($0) }
-    }
-  }
-
-  package func retry(_ id: Int64?) async throws -> Int {
-    try await write { connection in
-      try connection.run(
-        "UPDATE letter SET is_due = 1 WHERE ?1 IS NULL OR id = ?1",
-        [id.map { .integer($0) } ?? .null])
-      return connection.changeCount
-    }
-  }
-
-  package func settle(_ id: Int64, failure: String?) async throws {
-    try await write { connection in
-      if let failure {
-        try connection.run(
-          "UPDATE letter SET is_due = 0, reason = ? WHERE id = ?", [.text(failure), .integer(id)])
-      } else {
-        try connection.run("DELETE FROM letter WHERE id = ?", [.integer(id)])
-      }
-    }
-  }
-
-  package func discard(_ id: Int64?) async throws -> Int {
-    try await write { connection in
-      try connection.run(
-        "DELETE FROM letter WHERE ?1 IS NULL OR id = ?1", [id.map { .integer($0) } ?? .null])
-      return connection.changeCount
-    }
-  }
-}
-
-extension DeadLetter {
-  /// The letter of a row; `nil` if another program has changed it.
-  init?(_ row: [FieldValue]) {
-    guard row.count == 6, case .integer(let id) = row[0], let space = row[1].textValue,
-      let reason = row[2].textValue, let time = row[3].integerValue, case .blob(let body) = row[4],
-      let isDue = row[5].integerValue
-    else { return nil }
-    self.init(
-      id: id, space: space, reason: reason, time: time, body: body, isDue: isDue != 0)
   }
 }

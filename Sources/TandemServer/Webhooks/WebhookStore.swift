@@ -1,5 +1,5 @@
 package import TandemPostgreSQL
-internal import TandemRecords
+package import TandemRecords
 
 /// A delivery that was given up.
 package struct DeadLetter: Hashable, Sendable {
@@ -30,9 +30,6 @@ package protocol WebhookStore: Sendable {
   /// Lets another node deliver.
   func endTurn() async throws
 
-  /// The positions by the names of spaces; `nil` before the first delivery of all.
-  func positions() async throws -> [String: String]?
-
   /// Keeps the positions of the spaces that are there before the first delivery: nothing earlier is delivered.
   func begin(at positions: [String: String]) async throws
 
@@ -49,44 +46,78 @@ package protocol WebhookStore: Sendable {
   /// - Returns: False if it is another node's turn. Nothing is forgotten then.
   func forget(_ space: String) async throws -> Bool
 
-  /// The number of dead letters.
-  func letterCount() async throws -> Int
+  /// The rows of a statement on the tables `tandem.webhook_position` and `tandem.webhook_letter`, whose parameters `$1`, `$2`
+  /// … come first in this order.
+  func rows(_ text: String, _ parameters: [FieldValue]) async throws -> [[FieldValue]]
 
-  /// The dead letters after the one of a number, in the order in which they were given up, at most so many.
-  func letters(dueOnly: Bool, after id: Int64, maxCount: Int) async throws -> [DeadLetter]
-
-  /// Lets dead letters be delivered again; `nil` for all. Returns their number.
-  func retry(_ id: Int64?) async throws -> Int
-
-  /// Takes note that a letter was delivered, or is not due any more because it failed again.
-  func settle(_ id: Int64, failure: String?) async throws
-
-  /// Forgets dead letters; `nil` for all. Returns their number.
-  func discard(_ id: Int64?) async throws -> Int
+  /// Changes rows by such a statement; returns their number.
+  func change(_ text: String, _ parameters: [FieldValue]) async throws -> Int
 }
 
-extension [[FieldValue]] {
-  /// The positions by the names of spaces, of rows of both; `nil` before the first delivery of all.
-  var positions: [String: String]? {
+extension PostgreSQLWebhooks: WebhookStore {}
+
+extension WebhookStore {
+  /// The positions by the names of spaces; `nil` before the first delivery of all.
+  package func positions() async throws -> [String: String]? {
+    let rows = try await rows("SELECT space, position FROM tandem.webhook_position", [])
     // No space has an empty name.
-    guard contains(where: { $0[0] == "" }) else { return nil }
+    guard rows.contains(where: { $0[0] == "" }) else { return nil }
     return Dictionary(
-      compactMap { row in
+      rows.compactMap { row in
         row[0].textValue.flatMap { space in row[1].textValue.map { (space, $0) } }
       }
     ) { first, _ in first }.filter { !$0.key.isEmpty }
   }
-}
 
-extension PostgreSQLWebhooks: WebhookStore {
-  package func positions() async throws -> [String: String]? {
-    try await positionRows().positions
+  /// The number of dead letters.
+  package func letterCount() async throws -> Int {
+    try await rows("SELECT count(*) FROM tandem.webhook_letter", []).first?[0].integerValue ?? 0
   }
 
+  /// The dead letters after the one of a number, in the order in which they were given up, at most so many.
   package func letters(
     dueOnly: Bool, after id: Int64, maxCount: Int
   ) async throws -> [DeadLetter] {
-    try await letterRows(dueOnly: dueOnly, after: id, maxCount: maxCount)
-      .compactMap { DeadLetter($0) }
+    try await rows(
+      """
+      SELECT id, space, reason, time, body, is_due FROM tandem.webhook_letter
+        WHERE is_due + $1 > 0 AND id > $2 ORDER BY id LIMIT $3
+      """, [.integer(dueOnly ? 0 : 1), .integer(id), .integer(Int64(maxCount))]
+    ).compactMap { DeadLetter($0) }
+  }
+
+  /// Lets dead letters be delivered again; `nil` for all. Returns their number.
+  package func retry(_ id: Int64?) async throws -> Int {
+    try await change(
+      "UPDATE tandem.webhook_letter SET is_due = 1 WHERE id = $1 OR $1 = 0", [.integer(id ?? 0)])
+  }
+
+  /// Takes note that a letter was delivered, or is not due any more because it failed again.
+  package func settle(_ id: Int64, failure: String?) async throws {
+    if let failure {
+      _ = try await change(
+        "UPDATE tandem.webhook_letter SET is_due = 0, reason = $1 WHERE id = $2",
+        [.text(failure), .integer(id)])
+    } else {
+      _ = try await change("DELETE FROM tandem.webhook_letter WHERE id = $1", [.integer(id)])
+    }
+  }
+
+  /// Forgets dead letters; `nil` for all. Returns their number.
+  package func discard(_ id: Int64?) async throws -> Int {
+    try await change(
+      "DELETE FROM tandem.webhook_letter WHERE id = $1 OR $1 = 0", [.integer(id ?? 0)])
+  }
+}
+
+extension DeadLetter {
+  /// The letter of a row; `nil` if another program has changed it.
+  fileprivate init?(_ row: [FieldValue]) {
+    guard row.count == 6, case .integer(let id) = row[0], let space = row[1].textValue,
+      let reason = row[2].textValue, let time = row[3].integerValue, case .blob(let body) = row[4],
+      let isDue = row[5].integerValue
+    else { return nil }
+    self.init(
+      id: id, space: space, reason: reason, time: time, body: body, isDue: isDue != 0)
   }
 }

@@ -273,18 +273,24 @@ enum ServeCommand: Command {
   private static func serve(
     _ arguments: ParsedArguments, _ log: @escaping @Sendable (ServerEvent) -> Void
   ) async throws {
+    let warn = { @Sendable (text: String) in log(ServerEvent(.warning, text)) }
     let identity = try identity(arguments)
     let webhook = try webhook(arguments)
-    let file = try arguments[Option.tokens].map { path in
-      try TokenFile(path: path, log: { log(ServerEvent(.warning, $0)) })
-    }
+    let file = try arguments[Option.tokens].map { path in try TokenFile(path: path, log: warn) }
     let directory = arguments[Option.data] ?? defaultDirectory
     let server = try followedServer(arguments)
     let follows = try arguments[Option.store] == nil && checkFollows(directory, server)
     let following = follows ? server.map { Following(leader: $0.url, in: directory) } : nil
     let metrics = ServerMetrics(version: PackageVersion.current, following: following)
     let limits = serviceLimits(arguments)
-    let (spaces, closeSpaces) = try await spaces(arguments, limits.messages, metrics, log)
+    let spaces = try await spaces(arguments, limits.messages, metrics, warn)
+    if following == nil, let spaces = spaces as? SpaceDirectory, try spaces.names().isEmpty {
+      log(
+        ServerEvent(
+          .notice,
+          "there are no spaces yet in \(directory); if it is the wrong directory, replicas meet a new history and stop"
+        ))
+    }
     var follower: Follower?
     if let server, let following, let copies = spaces as? SpaceDirectory {
       try await begin(server, in: directory, log)
@@ -292,15 +298,13 @@ enum ServeCommand: Command {
         server: server, spaces: copies, path: directory, following: following,
         maxSpaceCount: arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount, log: log)
     } else if let server {
-      log(
-        ServerEvent(
-          .warning,
-          "\(directory) was promoted: it does not follow \(server.url) any more, so take `follow` out of the "
-            + "configuration"))
+      warn(
+        "\(directory) was promoted: it does not follow \(server.url) any more, so take `follow` out of the "
+          + "configuration")
     }
     var tokens: (any ListedTokens)? = file
     if file == nil, let spaces = spaces as? PostgreSQLSpaces {
-      tokens = try await PostgreSQLTokens(spaces.database) { log(ServerEvent(.warning, $0)) }
+      tokens = try await PostgreSQLTokens(spaces.database, log: warn)
     }
     let webTokens = try await webTokens(
       arguments, hasOthers: tokens?.areRequired == true, log)
@@ -313,8 +317,8 @@ enum ServeCommand: Command {
     }
     let webhookDelivery = delivery?.delivery
     if let webhookDelivery { metrics.add { webhookDelivery.gauges } }
-    if let warning = webhookWarning(arguments) { log(ServerEvent(.warning, warning)) }
-    if let warning = identity?.warning { log(ServerEvent(.warning, warning)) }
+    if let warning = webhookWarning(arguments) { warn(warning) }
+    if let warning = identity?.warning { warn(warning) }
     let service = SyncService(
       spaces: spaces, tokens: sources.isEmpty ? nil : TokenSources(sources), limits: limits,
       following: following, metrics: metrics, log: log,
@@ -338,13 +342,11 @@ enum ServeCommand: Command {
       proxies: arguments[Option.trustedProxies] ?? ProxyNetworks(), metrics: metrics,
       responder: responder, log: log)
     if !isProtected {
-      log(
-        ServerEvent(
-          .warning,
-          "serving this machine only: without access tokens, each of its programs may read and change "
-            + "all spaces"))
+      warn(
+        "serving this machine only: without access tokens, each of its programs may read and change "
+          + "all spaces")
     } else if identity == nil, !socket.isLoopback {
-      log(ServerEvent(.warning, unencryptedWarning))
+      warn(unencryptedWarning)
     }
     if arguments[Option.inspect] {
       log(
@@ -375,7 +377,7 @@ enum ServeCommand: Command {
       group.cancelAll()
     }
     await delivery?.close()
-    await closeSpaces()
+    await spaces.close()
     log(ServerEvent(.notice, "the server has stopped"))
     try print("stopped", url: nil, arguments)
   }
@@ -383,38 +385,27 @@ enum ServeCommand: Command {
   static let unencryptedWarning =
     "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this server"
 
-  /// The spaces of a directory or of a database, and the function that closes them.
+  /// The spaces of a directory or of a database.
   private static func spaces(
     _ arguments: ParsedArguments, _ limits: SyncLimits, _ metrics: ServerMetrics,
-    _ log: @escaping @Sendable (ServerEvent) -> Void
-  ) async throws -> (any ServedSpaces, close: () async -> Void) {
+    _ warn: @escaping @Sendable (String) -> Void
+  ) async throws -> any ServedSpaces {
     let maxSpaceCount = arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount
     guard let address = try storeAddress(arguments) else {
-      let path = arguments[Option.data] ?? defaultDirectory
-      let spaces = try SpaceDirectory(
-        path: path,
+      return try SpaceDirectory(
+        path: arguments[Option.data] ?? defaultDirectory,
         maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
         maxSpaceCount: maxSpaceCount, maxCreatedCount: arguments[Option.maxAccountSpaces],
         limits: limits, metrics: metrics)
-      if try spaces.names().isEmpty {
-        log(
-          ServerEvent(
-            .notice,
-            "there are no spaces yet in \(path); if it is the wrong directory, replicas meet a new history and stop"
-          ))
-      }
-      return (spaces, { await spaces.close() })
     }
     let database = try await PostgreSQLDatabase.open(
       address: address, hintAddress: arguments[Option.directStore],
       creates: arguments[Option.createStore],
       maxConnectionCount: arguments[Option.maxStoreConnections]
-        ?? PostgreSQLDatabase.defaultConnectionCount
-    ) { log(ServerEvent(.warning, $0)) }
-    let spaces = PostgreSQLSpaces(
+        ?? PostgreSQLDatabase.defaultConnectionCount, log: warn)
+    return PostgreSQLSpaces(
       database, maxSpaceCount: maxSpaceCount, maxCreatedCount: arguments[Option.maxAccountSpaces],
       limits: limits, metrics: metrics)
-    return (spaces, { await spaces.close() })
   }
 
   /// The address of the database; `nil` if the spaces are files.
@@ -460,27 +451,21 @@ enum ServeCommand: Command {
     _ arguments: ParsedArguments, _ log: (ServerEvent) -> Void
   ) async -> Bool {
     var isComplete = true
-    do {
-      if let identity = try identity(arguments) {
-        try server.renew(identity)
-        if let warning = identity.warning { log(ServerEvent(.warning, warning)) }
+    func read(orElse consequence: String, _ body: () async throws -> Void) async {
+      do { try await body() } catch {
+        log(ServerEvent(.error, "\(error). \(consequence)"))
+        isComplete = false
       }
-    } catch {
-      log(ServerEvent(.error, "\(error). The former certificate stays in use"))
-      isComplete = false
     }
-    do {
+    await read(orElse: "The former certificate stays in use") {
+      guard let identity = try identity(arguments) else { return }
+      try server.renew(identity)
+      if let warning = identity.warning { log(ServerEvent(.warning, warning)) }
+    }
+    await read(orElse: "Until it can be read, no token is accepted") {
       try await tokens?.reload()
-    } catch {
-      log(ServerEvent(.error, "\(error). Until it can be read, no token is accepted"))
-      isComplete = false
     }
-    do {
-      try await webTokens?.reload()
-    } catch {
-      log(ServerEvent(.error, "\(error). The former keys of tokens stay in use"))
-      isComplete = false
-    }
+    await read(orElse: "The former keys of tokens stay in use") { try await webTokens?.reload() }
     return isComplete
   }
 

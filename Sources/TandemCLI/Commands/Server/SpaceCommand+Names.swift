@@ -26,15 +26,8 @@ extension SpaceCommand {
     let name = try confirmed("rename", arguments)
     let taken = FileError(
       path: name, action: "renamed", reason: "there is a space \(newName); choose another name")
-    switch try SpacePlace.server(arguments) {
-    case .files(let data):
-      try await withLock(data, name) { spaces in
-        guard try await spaces.rename(name, to: newName) else { throw taken }
-      }
-    case .database(let address):
-      try await withStore(address, name) { store in
-        guard try await store.rename(to: newName) else { throw taken }
-      }
+    try await withSpaces(having: name, arguments) { spaces in
+      guard try await spaces.rename(name, to: newName) else { throw taken }
     }
     TandemCLI.report(
       "\(name) is called \(newName) now: change the access tokens, and attach the files of users to it (tandem attach "
@@ -43,11 +36,7 @@ extension SpaceCommand {
 
   private static func delete(_ arguments: ParsedArguments) async throws {
     let name = try confirmed("delete", arguments)
-    switch try SpacePlace.server(arguments) {
-    case .files(let data):
-      try await withLock(data, name) { spaces in try await spaces.delete(name) }
-    case .database(let address): try await withStore(address, name) { try await $0.delete() }
-    }
+    try await withSpaces(having: name, arguments) { try await $0.delete(name) }
     TandemCLI.report("\(name) is deleted; the rows of its copies stay in the files of users")
   }
 
@@ -64,7 +53,8 @@ extension SpaceCommand {
         let spaces = try SpacePlace.directory(data, with: name)
         try SpaceSnapshot.make(of: name, in: spaces, at: hidden)
       case .database(let address):
-        try await withStore(address, name) { store in
+        try await SpacePlace.withDatabase(address) { database in
+          let store = try await SpacePlace.store(name, in: database)
           try await store.read { source in
             _ = try SQLiteSpaceStore.withFile(hidden, creates: true) { try source.copy(to: $0) }
           }
@@ -133,28 +123,29 @@ extension SpaceCommand {
     return name
   }
 
-  /// Runs `body` with the directory of a space, which no server uses meanwhile.
-  private static func withLock(
-    _ data: String, _ name: String, _ body: (SpaceDirectory) async throws -> Void
+  /// Runs `body` with the spaces of a server, one of which has the name. No server uses those in files meanwhile.
+  private static func withSpaces(
+    having name: String, _ arguments: ParsedArguments,
+    _ body: (any ServedSpaces) async throws -> Void
   ) async throws {
-    try SpacePlace.checkHasNoCopies(data)
-    // Of a space that was not copied completely, there is only the name.
-    if try SpaceDirectory(reading: data).former(name) != .incomplete {
-      _ = try SpacePlace.directory(data, with: name)
-    }
-    let spaces = try SpaceDirectory(path: data)
-    try await closing {
-      await spaces.close()
-    } after: {
-      try await body(spaces)
-    }
-  }
-
-  private static func withStore(
-    _ address: String, _ name: String, _ body: (PostgreSQLSpaceStore) async throws -> Void
-  ) async throws {
-    try await SpacePlace.withDatabase(address) { database in
-      try await body(try await SpacePlace.store(name, in: database))
+    switch try SpacePlace.server(arguments) {
+    case .files(let data):
+      try SpacePlace.checkHasNoCopies(data)
+      // Of a space that was not copied completely, there is only the name.
+      if try SpaceDirectory(reading: data).former(name) != .incomplete {
+        _ = try SpacePlace.directory(data, with: name)
+      }
+      let spaces = try SpaceDirectory(path: data)
+      try await closing {
+        await spaces.close()
+      } after: {
+        try await body(spaces)
+      }
+    case .database(let address):
+      try await SpacePlace.withDatabase(address) { database in
+        _ = try await SpacePlace.store(name, in: database)
+        try await body(PostgreSQLSpaces(database, limits: SyncLimits()))
+      }
     }
   }
 

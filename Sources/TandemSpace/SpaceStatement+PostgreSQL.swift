@@ -1,9 +1,9 @@
-internal import TandemSpace
-
 extension SpaceStatement {
-  /// The text of the statement for PostgreSQL. The parameter `$1` is the number of the space; those of the statement
-  /// follow.
-  var postgreSQLText: String {
+  /// The text of the statement for PostgreSQL, which has many spaces in the tables of a schema. The parameter `$1` is the
+  /// number of the space; those of the statement follow.
+  ///
+  /// Most texts hold for SQLite, too, without the space (``sqliteText``).
+  package var postgreSQLText: String {
     switch self {
     case .state:
       """
@@ -153,10 +153,10 @@ extension SpaceStatement {
       """
     case .part: "SELECT message FROM tandem.part WHERE space = $1 AND replica = $2 AND part = $3"
 
-    case .rulesOfTable: "\(Self.ruleRows) AND dropped = 0 AND (tab = $2 OR parent = $2)"
-    case .ownRules: "\(Self.ruleRows) AND dropped = 0 AND tab = $2"
-    case .rulesAfter: "\(Self.ruleRows) AND number > $2"
-    case .rules: "\(Self.ruleRows) AND dropped = 0 ORDER BY number"
+    case .rulesOfTable: "\(Self.ruleRows) dropped = 0 AND (tab = $2 OR parent = $2)"
+    case .ownRules: "\(Self.ruleRows) dropped = 0 AND tab = $2"
+    case .rulesAfter: "\(Self.ruleRows) number > $2"
+    case .rules: "\(Self.ruleRows) dropped = 0 ORDER BY number"
     case .lastRule: "SELECT max(number) FROM tandem.rule WHERE space = $1"
     case .insertRule:
       """
@@ -221,7 +221,8 @@ extension SpaceStatement {
     }
   }
 
-  private static let ruleRows = "SELECT number, tab, definition FROM tandem.rule WHERE space = $1"
+  private static let ruleRows =
+    "SELECT number, tab, definition FROM tandem.rule WHERE space = $1 AND"
   private static let order = "ORDER BY r.version, r.key"
 
   private static let withoutOwnIndexValue = """
