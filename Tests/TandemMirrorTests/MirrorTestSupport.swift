@@ -4,6 +4,22 @@ import TandemHTTP
 import TandemMirror
 import TandemRecords
 import TandemSQLite
+import Testing
+
+extension RecordList {
+  /// The list, which is an issue if it counts as unchanged.
+  func content(_ location: SourceLocation = #_sourceLocation) throws -> (
+    records: [Record], validators: RecordListValidators, bases: RecordBases
+  ) {
+    let content: (records: [Record], validators: RecordListValidators, bases: RecordBases)? =
+      if case .records(let records, let validators, let bases) = self {
+        (Array(records), validators, bases)
+      } else {
+        nil
+      }
+    return try #require(content, sourceLocation: location)
+  }
+}
 
 /// A value behind a lock that the thread sanitizer knows.
 final class Locked<Value: Sendable>: @unchecked Sendable {

@@ -42,10 +42,6 @@ struct EqualRowsTests {
     }
   }
 
-  private func reasons(_ replica: TestReplica) throws -> [String] {
-    try replica.read { try $0.keptEdits(.rejected) }.map(\.reason)
-  }
-
   @Test("Two copies insert one unique value while neither reaches the space")
   func unique() throws {
     let replicas = try replicas(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TandemSQLite
 
-@Suite("Very many records into a tracked table")
+@Suite("Very many records into a tracked table", .timeLimit(.minutes(20)))
 struct InsertionNotesTests {
   /// A record that may do something, or throw, when it is about to be inserted.
   struct Entry: DatabaseRecord {

@@ -7,7 +7,7 @@ import TestFolder
 import Testing
 
 /// The page for operators, and who may see which part.
-@Suite struct InspectorTests {
+@Suite("The inspector") struct InspectorTests {
   /// The clients, by their secrets; `local` is a program of a machine whose server has no tokens.
   enum Client: String, CaseIterable {
     case none, unknown, reader, writerOfAll, inspector, inspectorOfOther, inspectorOfAll, local

@@ -4,7 +4,8 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite(.serialized) struct ServeCommandTests {
+@Suite("tandem serve", .serialized, .timeLimit(.minutes(5)))
+struct ServeCommandTests {
   @Test("It prints its address, serves until SIGTERM, and ends with 0")
   func wholeLife() async throws {
     let folder = try TemporaryFolder()
