@@ -62,7 +62,8 @@ struct DecompressionLimitTests {
           $0.maxDecompressedByteCount = limit
         }
       }
-      #expect(try await readBoth(both).content().records.isEmpty)
+      let list = try await readBoth(both)
+      #expect(try list.content().records.isEmpty)
       let error = await #expect(throws: TransportError.self) { _ = try await readBoth(both - 1) }
       #expect(error?.code == .tooLarge)
     }

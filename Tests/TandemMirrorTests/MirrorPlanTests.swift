@@ -102,7 +102,8 @@ struct MirrorPlanTests {
       list: { MirrorPages([1, .nan, .nan, 2].map(Odd.init)) },
       local: { MirrorPages([.nan, 1, .nan]) }, transfer: { _, _, _ in }, remove: { _ in })
     var unsorted = MirrorPlanner<Odd>.unsorted
-    #expect(try await unsorted.plan(processor) { _ in }.sourceCount == 4)
+    let plan = try await unsorted.plan(processor) { _ in }
+    #expect(plan.sourceCount == 4)
     await #expect(throws: MirrorError.self) {
       var sorted = MirrorPlanner<Odd>.sorted
       _ = try await sorted.plan(processor) { _ in }

@@ -21,6 +21,17 @@ extension RecordList {
   }
 }
 
+extension FileStore {
+  /// Transfers a content to the name "a".
+  func transfer(
+    _ client: SystemHTTPClient, _ url: String, _ change: (inout FileRequest) -> Void = { _ in }
+  ) async throws -> FileTransfer {
+    var request = FileRequest(FileName("a"), url: url)
+    change(&request)
+    return try await transfer(request, client: client)
+  }
+}
+
 /// A value behind a lock that the thread sanitizer knows.
 final class Locked<Value: Sendable>: @unchecked Sendable {
   // Every access to `value` is made under `lock`.

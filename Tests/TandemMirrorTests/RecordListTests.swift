@@ -73,26 +73,40 @@ struct RecordListTests {
     }
   }
 
-  @Test(
-    "lines that come compressed all the same, or without a declared end, are refused",
-    arguments: ["gzip", "unframed", "empty"], ["/list", "/list.csv", "/list.jsonl"])
-  func uncertainLines(kind: String, path: String) async throws {
-    try await withServer { request, connection in
-      let body = Array((path == "/list.jsonl" ? Self.ndjson : Self.csv).utf8)
-      guard kind == "gzip" else {
-        connection.send(200, ["Connection": "close"], kind == "empty" ? [] : body)
-        return false
-      }
-      // An encoding of the connection, whose end nobody verifies.
-      connection.send(200, ["Transfer-Encoding": "gzip, chunked"])
-      connection.send(chunk: gzip(storing: body))
-      return connection.send(chunk: [])
+  /// Expects that a list is refused after so many requests.
+  private func expectUncertainEnd(
+    of path: String, requestCount: Int, answer: @escaping @Sendable (Connection) -> Bool
+  ) async throws {
+    try await withServer { _, connection in
+      answer(connection)
     } test: { server in
       let error = await #expect(throws: TransportError.self) {
         try await RecordSource.url(server.url + path).list(Self.options(), client: client)
       }
       #expect(error?.code == .uncertainEnd && error?.isTransient == false)
-      #expect(server.requests.count == (kind == "gzip" && path == "/list" ? 2 : 1))
+      #expect(server.requests.count == requestCount)
+    }
+  }
+
+  @Test(
+    "lines that come compressed all the same are refused",
+    arguments: [("/list", csv, 2), ("/list.csv", csv, 1), ("/list.jsonl", ndjson, 1)])
+  func uncertainLines(path: String, text: String, requestCount: Int) async throws {
+    try await expectUncertainEnd(of: path, requestCount: requestCount) { connection in
+      // An encoding of the connection, whose end nobody verifies.
+      connection.send(200, ["Transfer-Encoding": "gzip, chunked"])
+      connection.send(chunk: gzip(storing: Array(text.utf8)))
+      return connection.send(chunk: [])
+    }
+  }
+
+  @Test(
+    "lines without a declared end are refused",
+    arguments: ["/list", "/list.csv", "/list.jsonl"], [csv, ndjson, ""])
+  func endlessLines(path: String, text: String) async throws {
+    try await expectUncertainEnd(of: path, requestCount: 1) { connection in
+      connection.send(200, ["Connection": "close"], Array(text.utf8))
+      return false
     }
   }
 

@@ -49,7 +49,7 @@ import Testing
     .local: [200, 200, 200, 404, 200, 200],
   ]
 
-  @Test("Each client may see what the table says", arguments: Client.allCases)
+  @Test("Each client may see what its token permits, and nothing else", arguments: Client.allCases)
   func rights(client: Client) async throws {
     let test = try TestService(tokens: client == .local ? nil : Self.tokens)
     for name in ["notes", "others"] { try await test.makeSpace(name) }

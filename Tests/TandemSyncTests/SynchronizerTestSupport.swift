@@ -117,7 +117,6 @@ actor SynchronizationWorld {
 
   func setPolicy(_ policy: MergePolicy<MergeItem>) { self.policy = policy }
 
-
   func setRounds(
     max count: Int, pause: @escaping @Sendable (Int) async throws -> Void
   ) {

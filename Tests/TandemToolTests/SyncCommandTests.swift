@@ -33,7 +33,8 @@ struct SyncCommandTests: ShellSuite {
         CREATE UNIQUE INDEX one ON c (p) WHERE x IS NULL; INSERT INTO c VALUES ('o', 'none', 1)"
       cp a.db b.db
       """)
-    let attach = { "$tandem attach \($0) --space s.space --table p --table c" }
+    let attach = { (words: String) in "$tandem attach \(words) --space s.space --table p --table c"
+    }
     let notices = try await shell(attach("a.db")).error.split(separator: "\n").dropFirst()
     #expect(notices.count == 2)
     #expect(notices.contains { $0.hasPrefix("tandem: a.db: c refers to q, which is not attached") })
