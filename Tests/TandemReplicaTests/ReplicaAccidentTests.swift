@@ -252,7 +252,7 @@ struct ReplicaAccidentTests {
     "The application decides about a new history, and the versions that lose are recorded [record]",
     arguments: [
       (
-        .union, ["edited", "gone", "ours", "same", "theirs"], ["remote", "local"],
+        .union, ["edited", "gone", "ours", "same", "theirs"], ["remote", "b"],
         [["edited"]]
       ),
       (
