@@ -58,6 +58,7 @@ private final class Flag: Sendable {
   let value = Atomic(false)
 }
 
+@Suite(.timeLimit(.minutes(5)))
 @MainActor struct ChannelSenderTests {
   private let channel = Channel<User>(id: 1)
 

@@ -32,6 +32,7 @@ private actor Hall {
   }
 }
 
+@Suite(.timeLimit(.minutes(20)))
 struct ChannelStressTests {
   private static let taskCount = 8
   private static let objectCount = 10_000

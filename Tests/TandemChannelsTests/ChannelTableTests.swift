@@ -3,8 +3,8 @@ import Testing
 
 @testable import TandemChannels
 
+@Suite("A table of channels")
 struct ChannelTableTests {
-  private let hub = ChannelHub()
 
   private func node(_ id: Int) -> ChannelNode {
     ChannelNode(address: Channel<User>(id: id).address)

@@ -3,7 +3,9 @@ import TestRandom
 import Testing
 
 struct SetDifferenceIdentifiedTests {
-  @Test("it agrees with the definition for every two versions in every order")
+  @Test(
+    "a difference of identified elements agrees with the definition for every two versions in every order"
+  )
   func agreesWithDefinition() throws {
     // Which identity is which does not matter, so one order of the old version stands for all.
     for old in SetTesting.ascendingVersions {
@@ -24,7 +26,7 @@ struct SetDifferenceIdentifiedTests {
     return false
   }
 
-  @Test("a key path, a closure and an own equivalence do as well")
+  @Test("elements are identified by a key path, a closure or an equivalence of one's own")
   func otherForms() throws {
     let old = [ListItem(id: 2, version: 1), ListItem(id: 1, version: 1)]
     let new = [ListItem(id: 1, version: 3), ListItem(id: 2, version: 2)]
@@ -86,7 +88,9 @@ struct SetDifferenceIdentifiedTests {
     }
   }
 
-  @Test("it agrees with the definition for long lists after all sorts of edits", arguments: 0..<300)
+  @Test(
+    "a difference of identified elements agrees with the definition for long lists after all sorts of edits",
+    arguments: 0..<300)
   func longLists(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let count = [0, 1, 31, 32, 33, 63, 64, 65, 127, 300].randomElement(using: &random) ?? 0

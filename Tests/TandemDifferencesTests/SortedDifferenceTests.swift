@@ -95,7 +95,7 @@ struct SortedDifferenceWalkTests {
     #expect(Array(walk) == Array(SortedDifference(from: old, to: new, sortedBy: \.id)))
   }
 
-  @Test("the walk over comparable elements needs no closure either")
+  @Test("the walk over comparable elements needs no closure")
   func comparable() {
     let walk = SortedDifference(from: [1, 2, 4], to: [2, 3])
     #expect(Array(walk) == [.deleted(1), .common(2, 2), .inserted(3), .deleted(4)])

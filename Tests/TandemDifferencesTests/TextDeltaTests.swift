@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Text deltas")
 struct TextDeltaTests {
-  @Test("the example of the documentation")
+  @Test("the documentation's example has the delta that it shows")
   func example() {
     let difference = TextDifference(
       from: "The cat sat on the mat.", to: "The cat sat on the sofa.", by: .words)

@@ -73,7 +73,9 @@ struct UnifiedDiffTests {
 
   // MARK: - Against the programs
 
-  @Test("patch makes the new text of the old one", arguments: 0..<30)
+  @Test(
+    "patch makes the new text of the old one", .enabled(if: isInstalled("patch")), arguments: 0..<30
+  )
   func patchProgram(seed: Int) throws {
     var random = SplitMix64(seed: seed)
     let (old, new) = Self.texts(&random)
@@ -81,38 +83,39 @@ struct UnifiedDiffTests {
     let oldFile = try folder.write(old, to: "old")
     let diff = UnifiedDiff(from: old, to: new, contextLineCount: seed % 5)
     let diffFile = try folder.write(diff.description, to: "diff")
-    let arguments = [
+    let result = try Self.run([
       "patch", "--silent", "--binary", "-o", folder.path(of: "result"), oldFile, diffFile,
-    ]
-    guard !diff.isEmpty, let result = try run(arguments) else { return }
+    ])
     #expect(result.status == 0, "seed \(seed): \(result.output)")
     #expect(folder.bytes(of: "result") == Array(new.utf8), "seed \(seed)")
   }
 
-  @Test("git apply makes the new text of the old one", arguments: 0..<12)
+  @Test(
+    "git apply makes the new text of the old one", .enabled(if: isInstalled("git")),
+    arguments: 0..<12)
   func gitProgram(seed: Int) throws {
     var random = SplitMix64(seed: 1_000 + seed)
-    let (old, new) = Self.texts(&random)
-    guard !old.isEmpty, !new.isEmpty else { return }
+    var (old, new) = Self.texts(&random)
+    while old.isEmpty || new.isEmpty { (old, new) = Self.texts(&random) }
     let folder = try TemporaryFolder()
     let name = ["file", "a file", "\u{E9}\"\\"][seed % 3]
     _ = try folder.write(old, to: name)
     let diff = UnifiedDiff(from: old, to: new, oldName: "a/\(name)", newName: "b/\(name)")
     let diffFile = try folder.write(diff.description, to: "diff")
-    guard !diff.isEmpty, let result = try run(["git", "apply", diffFile], in: folder) else {
-      return
-    }
+    let result = try Self.run(["git", "apply", diffFile], in: folder)
     #expect(result.status == 0, "seed \(seed): \(result.output)")
     #expect(folder.bytes(of: name) == Array(new.utf8), "seed \(seed)")
   }
 
-  @Test("as many lines change as diff --minimal finds", arguments: 0..<20)
+  @Test(
+    "as many lines change as diff --minimal finds", .enabled(if: isInstalled("diff")),
+    arguments: 0..<20)
   func diffProgram(seed: Int) throws {
     var random = SplitMix64(seed: 2_000 + seed)
     let (old, new) = Self.texts(&random)
     let folder = try TemporaryFolder()
     let files = [try folder.write(old, to: "old"), try folder.write(new, to: "new")]
-    guard let result = try run(["diff", "--text", "--minimal", "-U0"] + files) else { return }
+    let result = try Self.run(["diff", "--text", "--minimal", "-U0"] + files)
     func changedLineCount(_ diff: String) -> Int {
       diff.utf8.split(separator: 0x0A).dropFirst(2).count { [0x2B, 0x2D].contains($0.first) }
     }
@@ -122,17 +125,20 @@ struct UnifiedDiffTests {
 
   private static func texts(_ random: inout SplitMix64) -> (old: String, new: String) {
     let pieces = ["a\n", "b\n", "c\r\n", "-\n", "+ \u{E9}\n", "\n", "\\ d\n", "e\u{301}"]
-    let old = random.text(of: pieces, count: random.below(60))
-    return (old, random.edited(old, editCount: 1 + random.below(8), pieces: pieces))
+    while true {
+      let old = random.text(of: pieces, count: random.below(60))
+      let new = random.edited(old, editCount: 1 + random.below(8), pieces: pieces)
+      if new != old { return (old, new) }
+    }
   }
 
-  private struct Result {
-    var status: Int32
-    var output: String
+  private static func isInstalled(_ program: String) -> Bool {
+    (try? run(["sh", "-c", "command -v \(program)"]).status) == 0
   }
 
-  /// Runs a program; `nil`, having said so, if the machine does not have it.
-  private func run(_ arguments: [String], in folder: TemporaryFolder? = nil) throws -> Result? {
+  private static func run(
+    _ arguments: [String], in folder: TemporaryFolder? = nil
+  ) throws -> (status: Int32, output: String) {
     // Neither somebody's settings nor a repository around the temporary files are to matter.
     let environment = [
       "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C",
@@ -144,11 +150,6 @@ struct UnifiedDiffTests {
       ["env"] + arguments, output: .pipe(pipe), error: .pipe(pipe), folder: folder?.path,
       environment: environment)
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    let status = program.waitUntilEnd()
-    if status == 127 {
-      print("skipped: there is no program called \(arguments[0])")
-      return nil
-    }
-    return Result(status: status, output: String(decoding: output, as: UTF8.self))
+    return (program.waitUntilEnd(), String(decoding: output, as: UTF8.self))
   }
 }

@@ -12,14 +12,11 @@ import Testing
   private let options = ChannelLinkOptions(handshakeTimeout: .seconds(7))
 
   /// A link whose handshake times out when `ends` has an element.
-  private func link(until ends: AsyncStream<Void>, begun: AsyncStream<Void>.Continuation? = nil)
-    -> ChannelLink
-  {
+  private func link(until ends: AsyncStream<Void>) -> ChannelLink {
     ChannelLink(
       hub, subjects: [linkedUsers], options: options, now: { .now },
       waiting: { [options] duration in
         guard duration == options.handshakeTimeout else { return }
-        begun?.yield()
         for await _ in ends { return }
       })
   }

@@ -14,6 +14,7 @@ struct TableCase: Sendable, CustomTestStringConvertible {
   /// Keys (or a text of each) inserted, updated and deleted.
   var expected: (inserted: [String], updated: [String], deleted: [String])
   var query: LiveQuery<Record> = LiveQuery(table: "t")
+  var table = "t"
   var isIncremental = true
 
   var testDescription: String { name }
@@ -187,7 +188,7 @@ struct LiveQueryTableTests {
         "CREATE TABLE \"t \"\"é\" (\"order by\" INTEGER PRIMARY KEY, \"select\" TEXT)",
         "INSERT INTO \"t \"\"é\" VALUES (1, 'x')",
       ], change: ["UPDATE \"t \"\"é\" SET \"select\" = 'y'"], expected: ([], ["1"], []),
-      query: LiveQuery(table: "T \"é")),
+      query: LiveQuery(table: "T \"é"), table: "t \"é"),
     TableCase(
       name: "a join of a table with itself",
       schema: [
@@ -213,13 +214,12 @@ struct LiveQueryTableTests {
   }
 
   @Test(
-    "by a connection that is unknown, on a tracked table, is followed row by row", arguments: cases)
+    "changes by another connection of a tracked table are followed row by row", arguments: cases)
   func followTracked(_ example: TableCase) async throws {
     let database = try await folder.database()
     for sql in example.schema { try await database.run(sql) }
     let explanation = try await example.query.explanation(in: database)
-    let table = example.name == "names that must be quoted" ? "t \"é" : "t"
-    _ = try await database.track(table: table)
+    _ = try await database.track(table: example.table)
     #expect(
       try await example.query.explanation(in: database).description.contains("whoever wrote")
         == example.isIncremental)
@@ -231,7 +231,7 @@ struct LiveQueryTableTests {
     example.check(difference, key: explanation.key)
   }
 
-  @Test("is followed as a list, in the order of its keys", arguments: cases)
+  @Test("a list of any table is followed in the order of its keys", arguments: cases)
   func followList(_ example: TableCase) async throws {
     let database = try await folder.database()
     for sql in example.schema { try await database.run(sql) }

@@ -31,7 +31,7 @@ struct LiveRecordTests {
     func encode(to row: inout RowEncoder) throws { try row.append(rank) }
   }
 
-  @Test("a type of records is all it takes")
+  @Test("a query of a record type reads and follows its whole table")
   func wholeTable() async throws {
     let database = try await folder.database(Self.schema, Self.insertion)
     let query = LiveQuery(Place.self)

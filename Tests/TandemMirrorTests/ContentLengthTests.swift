@@ -35,7 +35,7 @@ struct ContentLengthTests {
     #expect(next.skippedCount == 2 && next.transferred.isEmpty)
   }
 
-  @Test("a dry run says so, too, and reads what is known without writing")
+  @Test("a dry run lists a file of another length, and writes nothing")
   func dryRun() async throws {
     try await scene.run()
     scene.folder.create("files/content/1", "on".utf8)

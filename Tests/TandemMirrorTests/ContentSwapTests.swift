@@ -88,6 +88,8 @@ struct ContentSwapTests {
       }
       _ = try? await scene.run(into: directory, limit: .percentage(100))
       scene.server.onRequest = nil
+      let target = try? manager.destinationOfSymbolicLink(atPath: folder.path(of: swapped))
+      #expect(target != nil, "nothing was swapped")
       expectWholeVictim()
       try? manager.removeItem(atPath: folder.path(of: swapped))
       try? manager.removeItem(atPath: folder.path(of: "\(swapped).moved"))
@@ -134,11 +136,13 @@ struct ContentSwapTests {
         }
       }
       defer { isDone.withLock { $0 = true } }
-      for _ in 0..<300 {
+      var openedCount = 0
+      while openedCount < 30 {
         guard
           let directory = try? MirrorDirectory(
             path: folder.path(of: "link"), tolerated: [], isReadOnly: false)
         else { continue }
+        openedCount += 1
         _ = try? directory.store(in: FileName("content")).sweep(keeping: [])
       }
     }

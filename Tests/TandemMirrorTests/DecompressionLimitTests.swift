@@ -56,13 +56,16 @@ struct DecompressionLimitTests {
         page)
     } test: { server in
       let both = 2 * Self.list.count
-      for limit in [both, both - 1] {
-        let list = try? await read(server.url + "/1") {
+      let readBoth = { (limit: Int) in
+        try await read(server.url + "/1") {
           $0.paging = .link
           $0.maxDecompressedByteCount = limit
         }
-        #expect((list != nil) == (limit == both))
       }
+      let list = try await readBoth(both)
+      #expect(try list.content().records.isEmpty)
+      let error = await #expect(throws: TransportError.self) { _ = try await readBoth(both - 1) }
+      #expect(error?.code == .tooLarge)
     }
   }
 

@@ -33,6 +33,11 @@ struct FileStoreEndTests {
       }
     }
 
+    /// What shows a cut in a content whose digest or length is known.
+    fileprivate var cutCode: TransportError.Code {
+      self == .inGzip ? .truncated : .contentMismatch
+    }
+
     fileprivate func send(_ content: [UInt8], isCut: Bool, to connection: Connection) {
       func cut(_ bytes: [UInt8]) -> [UInt8] { isCut ? Array(bytes[..<(bytes.count / 2)]) : bytes }
       switch self {
@@ -51,14 +56,6 @@ struct FileStoreEndTests {
     }
   }
 
-  private func transfer(
-    _ store: FileStore, _ url: String, _ change: (inout FileRequest) -> Void = { _ in }
-  ) async throws -> FileTransfer {
-    var request = FileRequest(FileName("a"), url: url)
-    change(&request)
-    return try await store.transfer(request, client: client)
-  }
-
   @Test(
     "a content that could have been cut off unnoticed is refused, and what was there stays",
     arguments: Sending.allCases.filter { $0 != .inGzip }, [true, false])
@@ -69,9 +66,9 @@ struct FileStoreEndTests {
       return false
     } test: { server in
       let store = try FileStore(path: folder.path)
-      _ = try await transfer(store, server.url + "/old")
+      _ = try await store.transfer(client, server.url + "/old")
       let error = await #expect(throws: TransportError.self) {
-        try await transfer(store, server.url)
+        try await store.transfer(client, server.url)
       }
       #expect(error?.code == .uncertainEnd)
       #expect(error?.isTransient == false)
@@ -92,11 +89,13 @@ struct FileStoreEndTests {
       return false
     } test: { server in
       let store = try FileStore(path: folder.path)
-      _ = try await transfer(store, server.url)
+      _ = try await store.transfer(client, server.url)
       #expect(folder.bytes(of: "a") == Self.content)
       for (path, code) in [("/cut", TransportError.Code.truncated), ("/bomb", .tooLarge)] {
         let error = await #expect(throws: TransportError.self) {
-          try await transfer(store, server.url + path) { $0.maxDecompressedByteCount = 1 << 20 }
+          try await store.transfer(client, server.url + path) {
+            $0.maxDecompressedByteCount = 1 << 20
+          }
         }
         #expect(error?.code == code)
         #expect(folder.bytes(of: "a") == Self.content)
@@ -105,10 +104,11 @@ struct FileStoreEndTests {
     }
   }
 
-  @Test(
-    "with a digest or a length that it is checked by, a whole one is taken, and a cut one is not",
-    arguments: Sending.allCases, [true, false])
-  func checked(sending: Sending, isCut: Bool) async throws {
+  /// Tests a server of a content, with requests that have its digest or its length.
+  private func withCheckedRequests(
+    _ sending: Sending, isCut: Bool,
+    test: (FileStore, String, (inout FileRequest) -> Void) async throws -> Void
+  ) async throws {
     let changes: [(inout FileRequest) -> Void] = [
       { $0.sha256 = SHA256Digest(of: Self.content) }, { $0.byteCount = Self.content.count },
     ]
@@ -118,18 +118,31 @@ struct FileStoreEndTests {
     } test: { server in
       for change in changes {
         let folder = try TemporaryFolder()
-        let store = try FileStore(path: folder.path)
-        if isCut {
-          let error = await #expect(throws: TransportError.self) {
-            try await transfer(store, server.url, change)
-          }
-          #expect(error?.code == (sending == .inGzip ? .truncated : .contentMismatch))
-          #expect(try store.names().isEmpty)
-        } else {
-          let outcome = try await transfer(store, server.url, change)
-          #expect(outcome.isChanged && outcome.file.byteCount == Self.content.count)
-        }
+        try await test(FileStore(path: folder.path), server.url, change)
       }
+    }
+  }
+
+  @Test(
+    "a whole content with a digest or a length that it is checked by is taken",
+    arguments: Sending.allCases)
+  func whole(sending: Sending) async throws {
+    try await withCheckedRequests(sending, isCut: false) { store, url, change in
+      let outcome = try await store.transfer(client, url, change)
+      #expect(outcome.isChanged && outcome.file.byteCount == Self.content.count)
+    }
+  }
+
+  @Test(
+    "a cut content with a digest or a length that it is checked by is not taken",
+    arguments: Sending.allCases)
+  func cut(sending: Sending) async throws {
+    try await withCheckedRequests(sending, isCut: true) { store, url, change in
+      let error = await #expect(throws: TransportError.self) {
+        try await store.transfer(client, url, change)
+      }
+      let names = try store.names()
+      #expect(error?.code == sending.cutCode && names.isEmpty)
     }
   }
 
@@ -148,7 +161,7 @@ struct FileStoreEndTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       for path in ["/chunks", "/twice", "/empty"] {
-        #expect(try await transfer(store, server.url + path).isChanged, "\(path)")
+        #expect(try await store.transfer(client, server.url + path).isChanged, "\(path)")
       }
     }
   }

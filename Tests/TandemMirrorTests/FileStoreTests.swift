@@ -21,21 +21,13 @@ struct FileStoreTests {
     folder = try TemporaryFolder()
   }
 
-  private func transfer(
-    _ store: FileStore, _ url: String, _ change: (inout FileRequest) -> Void = { _ in }
-  ) async throws -> FileTransfer {
-    var request = FileRequest(FileName("a"), url: url)
-    change(&request)
-    return try await store.transfer(request, client: client)
-  }
-
   @Test("content is put under its name, whole, and nothing is left aside")
   func whole() async throws {
     try await withServer { [content] _, connection in
       connection.respond(200, ["ETag": "\"1\""], content)
     } test: { server in
       let store = try FileStore(path: folder.path)
-      let outcome = try await transfer(store, server.url)
+      let outcome = try await store.transfer(client, server.url)
       #expect(outcome.isChanged)
       #expect(outcome.receivedByteCount == content.count)
       #expect(outcome.file.validators.entityTag == "\"1\"")
@@ -69,14 +61,14 @@ struct FileStoreTests {
       do {
         let store = try FileStore(path: folder.path)
         let error = await #expect(throws: TransportError.self) {
-          try await transfer(store, server.url)
+          try await store.transfer(client, server.url)
         }
         #expect(error?.isTransient == true)
         #expect(try store.names().isEmpty)
       }
       // Another process.
       let store = try FileStore(path: folder.path)
-      let outcome = try await transfer(store, server.url) { [content] in
+      let outcome = try await store.transfer(client, server.url) { [content] in
         $0.sha256 = SHA256Digest(of: content)
       }
       #expect(folder.bytes(of: "a") == content)
@@ -137,7 +129,7 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       let name = FileName("a")
-      _ = try? await transfer(store, server.url + "/first")
+      _ = try? await store.transfer(client, server.url + "/first")
       // The same content, at an address that answers in another way without a range.
       let address = FileIndex.Address(folder: "", name: name)
       var resumption = try #require(store.index.partial(address))
@@ -145,7 +137,7 @@ struct FileStoreTests {
       try store.index.setPartial(resumption, at: address)
       let partial = PartialFile(address, in: store.hidden, index: store.index)
       #expect(partial.resumption(of: server.url + "/other")?.byteCount == 100_000)
-      let outcome = try await transfer(store, server.url + "/other")
+      let outcome = try await store.transfer(client, server.url + "/other")
       #expect(outcome.receivedByteCount == total)
       #expect(folder.bytes(of: "a") == new)
       #expect(folder.leftovers == [])
@@ -172,7 +164,7 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       for _ in 0..<2 {
-        await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
+        await #expect(throws: TransportError.self) { try await store.transfer(client, server.url) }
       }
       #expect(server.requests.allSatisfy { $0.fields["Range"] == nil })
       #expect(folder.leftovers == [])
@@ -192,18 +184,18 @@ struct FileStoreTests {
       ]
       for change in changes {
         let error = await #expect(throws: TransportError.self) {
-          try await transfer(store, server.url, change)
+          try await store.transfer(client, server.url, change)
         }
         #expect(error?.code == .contentMismatch)
         #expect(error?.isTransient == true)
       }
       let error = await #expect(throws: TransportError.self) {
-        try await transfer(store, server.url) { $0.maxByteCount = 299_999 }
+        try await store.transfer(client, server.url) { $0.maxByteCount = 299_999 }
       }
       #expect(error?.code == .tooLarge)
       #expect(folder.leftovers == [])
       let digest = SHA256Digest(of: content)
-      _ = try await transfer(store, server.url) {
+      _ = try await store.transfer(client, server.url) {
         $0.sha256 = digest
         $0.byteCount = 300_000
         $0.maxByteCount = 300_000
@@ -220,14 +212,14 @@ struct FileStoreTests {
         : connection.respond(200, ["ETag": "\"1\""], content)
     } test: { server in
       let store = try FileStore(path: folder.path)
-      let first = try await transfer(store, server.url)
-      let second = try await transfer(store, server.url)
+      let first = try await store.transfer(client, server.url)
+      let second = try await store.transfer(client, server.url)
       #expect(!second.isChanged)
       #expect(second.receivedByteCount == 0)
       #expect(second.file == first.file)
       // A file that somebody cut is fetched again.
       folder.create("a", [1])
-      let third = try await transfer(store, server.url)
+      let third = try await store.transfer(client, server.url)
       #expect(third.isChanged)
       #expect(folder.bytes(of: "a") == content)
     }
@@ -240,7 +232,7 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       let error = await #expect(throws: TransportError.self) {
-        try await transfer(store, server.url)
+        try await store.transfer(client, server.url)
       }
       #expect(error?.status == status)
       #expect(error?.isTransient == true)
@@ -254,7 +246,7 @@ struct FileStoreTests {
       connection.respond(203, [:], content)
     } test: { server in
       let store = try FileStore(path: folder.path)
-      #expect(try await transfer(store, server.url).isChanged)
+      #expect(try await store.transfer(client, server.url).isChanged)
       #expect(folder.bytes(of: "a") == content)
     }
   }
@@ -266,7 +258,7 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       let error = await #expect(throws: TransportError.self) {
-        try await transfer(store, server.url)
+        try await store.transfer(client, server.url)
       }
       #expect(error?.code == .badStatus && error?.status == status)
       #expect(error?.isTransient == (status == 202))
@@ -294,7 +286,7 @@ struct FileStoreTests {
       let url = server.url.replacing("http://", with: "http://me:hunter2@")
       for step in 0..<3 {
         let store = try FileStore(path: folder.path)
-        let outcome = try? await transfer(store, url)
+        let outcome = try? await store.transfer(client, url)
         #expect(outcome?.receivedByteCount == [nil, content.count - cut, 0][step])
         try store.setDirty([FileName("b")])
         for name in folder.names(in: ".tandem") {
@@ -317,7 +309,7 @@ struct FileStoreTests {
       connection.respond(status, ["Content-Range": "bytes 0-0/1"], status == 304 ? [] : [1])
     } test: { server in
       let store = try FileStore(path: folder.path)
-      await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
+      await #expect(throws: TransportError.self) { try await store.transfer(client, server.url) }
       #expect(try store.names().isEmpty)
     }
   }
@@ -331,7 +323,7 @@ struct FileStoreTests {
         : connection.respond(200, ["ETag": "\"1\""], content)
     } test: { server in
       let store = try FileStore(path: folder.path)
-      _ = try await transfer(store, server.url + "/a")
+      _ = try await store.transfer(client, server.url + "/a")
       let digest = try #require(SHA256Digest(hexadecimal: String(repeating: "0", count: 64)))
       let request = FileRequest(FileName("a"), url: server.url + "/a", sha256: digest)
       let error = await #expect(throws: TransportError.self) {
@@ -352,11 +344,11 @@ struct FileStoreTests {
       let target = "\(outside.path)/secret"
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/a", withDestinationPath: target)
-      _ = try await transfer(store, server.url + "/old")
+      _ = try await store.transfer(client, server.url + "/old")
       #expect(folder.bytes(of: "a") == content)
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/.tandem/a.part", withDestinationPath: target)
-      await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
+      await #expect(throws: TransportError.self) { try await store.transfer(client, server.url) }
       #expect(outside.bytes(of: "secret") == [7])
     }
     let linked = try TemporaryFolder()
@@ -377,8 +369,8 @@ struct FileStoreTests {
       return connection.send([3, 4])
     } test: { server in
       let store = try FileStore(path: folder.path)
-      _ = try await transfer(store, server.url)
-      let slow = Task { try await transfer(store, server.url + "/slow") }
+      _ = try await store.transfer(client, server.url)
+      let slow = Task { try await store.transfer(client, server.url + "/slow") }
       await head.wait()
       #expect(folder.bytes(of: "a") == content)
       go.fire()
@@ -452,7 +444,7 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       let error = await #expect(throws: TransportError.self) {
-        try await transfer(store, server.url) {
+        try await store.transfer(client, server.url) {
           $0.maxByteCount = 1 << 20
           $0.sha256 = SHA256Digest(of: [])
         }
@@ -470,14 +462,14 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       let digest = SHA256Digest(of: content)
-      let first = try await transfer(store, server.url) { $0.sha256 = digest }
-      let second = try await transfer(store, server.url) { $0.sha256 = digest }
+      let first = try await store.transfer(client, server.url) { $0.sha256 = digest }
+      let second = try await store.transfer(client, server.url) { $0.sha256 = digest }
       #expect(second == FileTransfer(file: first.file, receivedByteCount: 0, isChanged: false))
       #expect(server.requests.count == 1)
-      _ = try? await transfer(store, server.url) { $0.sha256 = SHA256Digest(of: [1]) }
+      _ = try? await store.transfer(client, server.url) { $0.sha256 = SHA256Digest(of: [1]) }
       #expect(server.requests.last?.fields["If-None-Match"] == nil)
       #expect(folder.bytes(of: "a") == content)
-      let other = try await transfer(store, server.url + "/old")
+      let other = try await store.transfer(client, server.url + "/old")
       #expect(other.isChanged)
       #expect(folder.bytes(of: "a") == [1, 2])
     }

@@ -72,10 +72,7 @@ struct InnerListTests {
     ])
   func records(text: String) async throws {
     try folder.write(text, to: "list")
-    guard
-      case .records(let records, _, _) = try await RecordSource.file(folder.path(of: "list"))
-        .list(Self.options)
-    else { return }
-    #expect(records.first?["id"] == 1)
+    let list = try await RecordSource.file(folder.path(of: "list")).list(Self.options)
+    #expect(try list.content().records.first?["id"] == 1)
   }
 }

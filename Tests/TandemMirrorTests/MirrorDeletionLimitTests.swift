@@ -19,7 +19,7 @@ struct MirrorDeletionLimitTests {
   }
 
   @Test(
-    "anything else is no limit",
+    "a text that is neither a count nor a percentage is no limit",
     arguments: [
       "", "%", " 5", "5 ", "5 %", "-1", "+1", "-0", "-1%", "+1%", "-0%", "101%", "100.001%", "1e9%",
       "NaN%", "nan%", "inf%", "-inf%", "infinity%", "0x10", "0x10%", "0x1p3%", "1.5", "5%%", "%5",

@@ -98,13 +98,15 @@ struct MirrorPlanTests {
   @Test("neither hangs nor crashes on identities that cannot be compared")
   func incomparable() async throws {
     struct Odd: Identifiable, Sendable { var id: Double }
-    for planner in [MirrorPlanner<Odd>.unsorted, .sorted] {
-      let processor = MirrorProcessor<Odd>(
-        list: { MirrorPages([1, .nan, .nan, 2].map(Odd.init)) },
-        local: { MirrorPages([.nan, 1, .nan]) }, transfer: { _, _, _ in }, remove: { _ in })
-      var planner = planner
-      let plan = try? await planner.plan(processor) { _ in }
-      #expect(plan?.sourceCount ?? 4 == 4)
+    let processor = MirrorProcessor<Odd>(
+      list: { MirrorPages([1, .nan, .nan, 2].map(Odd.init)) },
+      local: { MirrorPages([.nan, 1, .nan]) }, transfer: { _, _, _ in }, remove: { _ in })
+    var unsorted = MirrorPlanner<Odd>.unsorted
+    let plan = try await unsorted.plan(processor) { _ in }
+    #expect(plan.sourceCount == 4)
+    await #expect(throws: MirrorError.self) {
+      var sorted = MirrorPlanner<Odd>.sorted
+      _ = try await sorted.plan(processor) { _ in }
     }
   }
 

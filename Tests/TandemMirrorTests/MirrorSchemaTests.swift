@@ -186,6 +186,17 @@ struct MirrorSchemaTests {
     #expect(try connection.rows("SELECT * FROM child") == ["11", "20"])
   }
 
+  /// Expects that two rows of a table exchange their values.
+  private func expectExchange(_ schema: [String]) throws -> DatabaseConnection {
+    let connection = try database()
+    for statement in schema { try connection.execute(statement) }
+    try connection.execute("INSERT INTO t (id, u, own) VALUES (1, 10, 'a'), (2, 20, 'b')")
+    try mirror.run(json: #"[{"id":1,"u":20},{"id":2,"u":10}]"#, into: connection)
+    let rows = try connection.rows("SELECT id, u, own FROM t ORDER BY id")
+    #expect(rows == [#"1|20|"a""#, #"2|10|"b""#])
+    return connection
+  }
+
   @Test(
     "rows exchange unique values that cannot have others for the time being",
     arguments: [
@@ -196,21 +207,16 @@ struct MirrorSchemaTests {
       ],
       ["CREATE TABLE t (id INTEGER PRIMARY KEY, u INT, own, g AS (u) UNIQUE)"],
       ["CREATE TABLE t (id INTEGER PRIMARY KEY, u INT NOT NULL ON CONFLICT IGNORE UNIQUE, own)"],
-      [
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, u INT UNIQUE, own)", "CREATE TABLE log (u)",
-        "CREATE TRIGGER o AFTER UPDATE ON t BEGIN INSERT INTO log VALUES (new.u); END",
-      ],
     ])
-  func exchangedCheckedValues(schema: [String]) throws {
-    let connection = try database()
-    for statement in schema { try connection.execute(statement) }
-    try connection.execute("INSERT INTO t (id, u, own) VALUES (1, 10, 'a'), (2, 20, 'b')")
-    try mirror.run(json: #"[{"id":1,"u":20},{"id":2,"u":10}]"#, into: connection)
-    #expect(
-      try connection.rows("SELECT id, u, own FROM t ORDER BY id") == [
-        #"1|20|"a""#, #"2|10|"b""#,
-      ])
-    if schema.count == 3 { #expect(try connection.rows("SELECT * FROM log").isEmpty) }
+  func exchangedCheckedValues(schema: [String]) throws { _ = try expectExchange(schema) }
+
+  @Test("rows exchange unique values without an update that a trigger sees")
+  func exchangedValuesUnderTrigger() throws {
+    let connection = try expectExchange([
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, u INT UNIQUE, own)", "CREATE TABLE log (u)",
+      "CREATE TRIGGER o AFTER UPDATE ON t BEGIN INSERT INTO log VALUES (new.u); END",
+    ])
+    #expect(try connection.rows("SELECT * FROM log").isEmpty)
   }
 
   @Test("many rows move by one place each, in either direction")

@@ -4,6 +4,33 @@ import TandemHTTP
 import TandemMirror
 import TandemRecords
 import TandemSQLite
+import Testing
+
+extension RecordList {
+  /// The list, which is an issue if it counts as unchanged.
+  func content(_ location: SourceLocation = #_sourceLocation) throws -> (
+    records: [Record], validators: RecordListValidators, bases: RecordBases
+  ) {
+    let content: (records: [Record], validators: RecordListValidators, bases: RecordBases)? =
+      if case .records(let records, let validators, let bases) = self {
+        (Array(records), validators, bases)
+      } else {
+        nil
+      }
+    return try #require(content, sourceLocation: location)
+  }
+}
+
+extension FileStore {
+  /// Transfers a content to the name "a".
+  func transfer(
+    _ client: SystemHTTPClient, _ url: String, _ change: (inout FileRequest) -> Void = { _ in }
+  ) async throws -> FileTransfer {
+    var request = FileRequest(FileName("a"), url: url)
+    change(&request)
+    return try await transfer(request, client: client)
+  }
+}
 
 /// A value behind a lock that the thread sanitizer knows.
 final class Locked<Value: Sendable>: @unchecked Sendable {

@@ -38,7 +38,7 @@ struct NumberPagingTests {
       options.paging = .number(parameter: "page", from: from)
       let source = RecordSource.url(server.url + path)
       let list = try await source.list(options, client: SystemHTTPClient())
-      guard case .records(let records, let validators, _) = list else { return ([], [], false) }
+      let (records, validators, _) = try list.content()
       return (records.map { $0["id"] }, server.requests.map(\.path), !validators.isEmpty)
     }
   }
@@ -100,7 +100,7 @@ struct NumberPagingTests {
     #expect(lengths?.message.contains("different numbers of records") == true)
   }
 
-  @Test("other statuses and other pagings have no such end")
+  @Test("statuses but 404, and 404 with links, are errors and not the end")
   func otherEnds() async throws {
     for status in [403, 410, 500] {
       let error = await #expect(throws: TransportError.self) {

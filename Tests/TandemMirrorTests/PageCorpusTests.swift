@@ -36,10 +36,9 @@ struct PageCorpusTests {
       options.retry = .never
       options.itemsField = envelope.items
       options.paging = paging
-      let list = try await RecordSource.url(server.url + "/list").list(
-        options, client: SystemHTTPClient())
-      guard case .records(let records, _, _) = list else { return -1 }
-      return records.count
+      return try await RecordSource.url(server.url + "/list").list(
+        options, client: SystemHTTPClient()
+      ).content().records.count
     }
   }
 

@@ -166,11 +166,8 @@ struct PartialAnswerTests {
       let outcome = try await store.transfer(
         FileRequest(FileName("a"), url: server.url + "/a"), client: client)
       #expect(outcome.file.byteCount == 10)
-      guard
-        case .records(let records, _, _) = try await RecordSource.url(server.url + "/a.csv")
-          .list(client: client)
-      else { return }
-      #expect(records.count == 4)
+      let list = try await RecordSource.url(server.url + "/a.csv").list(client: client)
+      #expect(try list.content().records.count == 4)
     }
   }
 }

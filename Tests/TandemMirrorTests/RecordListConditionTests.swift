@@ -94,9 +94,7 @@ struct RecordListConditionTests {
     } test: { server in
       var options = RecordListTests.options { $0.paging = .link }
       let source = RecordSource.url(server.url + "/list")
-      guard case .records(_, let validators, _) = try await source.list(options, client: client)
-      else { return }
-      options.validators = validators
+      options.validators = try await source.list(options, client: client).content().validators
       let error = await #expect(throws: TransportError.self) {
         _ = try await source.list(options, client: client)
       }
@@ -126,10 +124,9 @@ struct RecordListConditionTests {
         return
       }
       options.validators = nil
-      let list = try await source.list(options, client: client)
-      guard case .records(_, let validators, let bases) = list else { return }
-      #expect(validators.laterPages.map(\.url) == [server.url + "/2"])
-      #expect(bases[0] == nil)
+      let list = try await source.list(options, client: client).content()
+      #expect(list.validators.laterPages.map(\.url) == [server.url + "/2"])
+      #expect(list.bases[0] == nil)
     }
   }
 
@@ -165,10 +162,9 @@ struct RecordListConditionTests {
         $0.paging = .link
         $0.fields = fields
       }
-      let list = try await RecordSource.url(url).list(options, client: client)
-      guard case .records(let records, let validators, _) = list else { return }
-      #expect(records.count == 2)
-      #expect(validators.isEmpty != isKept, "\(page) \(fields)")
+      let list = try await RecordSource.url(url).list(options, client: client).content()
+      #expect(list.records.count == 2)
+      #expect(list.validators.isEmpty != isKept, "\(page) \(fields)")
       options.validators = RecordListValidators(
         HTTPValidators(entityTag: "\"1\""),
         laterPages: [
@@ -207,11 +203,7 @@ struct RecordListConditionTests {
           }
           let source = RecordSource.url(server.url + "/list")
           let list = try await source.list(options, client: client)
-          guard case .records(let records, _, _) = list else {
-            Issue.record("\(pages[0])")
-            continue
-          }
-          #expect(records == [["id": 1]])
+          #expect(try list.content().records == [["id": 1]], "\(pages[0])")
         }
         #expect(server.requests.count == 7)
         #expect(server.requests.allSatisfy { $0.path == "/list" })
@@ -238,7 +230,7 @@ struct RecordListConditionTests {
       } test: { server in
         let options = RecordListTests.options { $0.paging = .link }
         let list = try await RecordSource.url(server.url + "/0").list(options, client: client)
-        guard case .records(let records, let validators, _) = list else { return }
+        let (records, validators, _) = try list.content()
         #expect(records.count == count)
         #expect(validators.isEmpty == (count == pageCount + 1 || length == byteCount / 6))
       }

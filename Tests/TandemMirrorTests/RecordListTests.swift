@@ -36,8 +36,7 @@ struct RecordListTests {
         ("/list", "/list"), ("/away", "/v2/list"), ("/absolute", "/v2/list"),
       ] {
         let list = try await RecordSource.url(url + path).list(Self.options(), client: client)
-        guard case .records(_, _, let bases) = list else { return }
-        #expect(bases[0] == url + answered)
+        #expect(try list.content().bases[0] == url + answered)
       }
       #expect(server.requests.allSatisfy { $0.fields["Authorization"] == "Basic bWU6c2VjcmV0" })
     }
@@ -64,8 +63,7 @@ struct RecordListTests {
       return connection.send(chunk: [])
     } test: { server in
       let source = RecordSource.url(server.url)
-      guard case .records(let records, _, _) = try await source.list(Self.options(), client: client)
-      else { return }
+      let records = try await source.list(Self.options(), client: client).content().records
       #expect(records == [["id": 1, "name": "a"], ["id": 2, "name": "b"]])
       #expect(server.requests.count == 1)
       let error = await #expect(throws: TransportError.self) {
@@ -75,26 +73,40 @@ struct RecordListTests {
     }
   }
 
-  @Test(
-    "lines that come compressed all the same, or without a declared end, are refused",
-    arguments: ["gzip", "unframed", "empty"], ["/list", "/list.csv", "/list.jsonl"])
-  func uncertainLines(kind: String, path: String) async throws {
-    try await withServer { request, connection in
-      let body = Array((path == "/list.jsonl" ? Self.ndjson : Self.csv).utf8)
-      guard kind == "gzip" else {
-        connection.send(200, ["Connection": "close"], kind == "empty" ? [] : body)
-        return false
-      }
-      // An encoding of the connection, whose end nobody verifies.
-      connection.send(200, ["Transfer-Encoding": "gzip, chunked"])
-      connection.send(chunk: gzip(storing: body))
-      return connection.send(chunk: [])
+  /// Expects that a list is refused after so many requests.
+  private func expectUncertainEnd(
+    of path: String, requestCount: Int, answer: @escaping @Sendable (Connection) -> Bool
+  ) async throws {
+    try await withServer { _, connection in
+      answer(connection)
     } test: { server in
       let error = await #expect(throws: TransportError.self) {
         try await RecordSource.url(server.url + path).list(Self.options(), client: client)
       }
       #expect(error?.code == .uncertainEnd && error?.isTransient == false)
-      #expect(server.requests.count == (kind == "gzip" && path == "/list" ? 2 : 1))
+      #expect(server.requests.count == requestCount)
+    }
+  }
+
+  @Test(
+    "lines that come compressed all the same are refused",
+    arguments: [("/list", csv, 2), ("/list.csv", csv, 1), ("/list.jsonl", ndjson, 1)])
+  func uncertainLines(path: String, text: String, requestCount: Int) async throws {
+    try await expectUncertainEnd(of: path, requestCount: requestCount) { connection in
+      // An encoding of the connection, whose end nobody verifies.
+      connection.send(200, ["Transfer-Encoding": "gzip, chunked"])
+      connection.send(chunk: gzip(storing: Array(text.utf8)))
+      return connection.send(chunk: [])
+    }
+  }
+
+  @Test(
+    "lines without a declared end are refused",
+    arguments: ["/list", "/list.csv", "/list.jsonl"], [csv, ndjson, ""])
+  func endlessLines(path: String, text: String) async throws {
+    try await expectUncertainEnd(of: path, requestCount: 1) { connection in
+      connection.send(200, ["Connection": "close"], Array(text.utf8))
+      return false
     }
   }
 
@@ -104,8 +116,7 @@ struct RecordListTests {
       connection.respond(200, ["Content-Encoding": encoding], Array(Self.csv.utf8))
     } test: { server in
       let source = RecordSource.url(server.url + "/list.csv")
-      guard case .records(let records, _, _) = try await source.list(Self.options(), client: client)
-      else { return }
+      let records = try await source.list(Self.options(), client: client).content().records
       #expect(records == [["id": 1, "name": "a"], ["id": 2, "name": "b"]])
       #expect(server.requests.count == 1)
     }
@@ -121,8 +132,7 @@ struct RecordListTests {
       for (path, format) in [("/l.csv?x", nil), ("/l", RecordFormat.csv), ("/l.json", .csv)] {
         let options = Self.options { $0.format = format }
         let list = try await RecordSource.url(server.url + path).list(options, client: client)
-        guard case .records(let records, _, _) = list else { return }
-        #expect(records.count == 2)
+        #expect(try list.content().records.count == 2)
       }
       #expect(
         server.requests.map { $0.fields["Accept-Encoding"] } == [
@@ -145,8 +155,7 @@ struct RecordListTests {
     } test: { server in
       let options = Self.options { $0.paging = .link }
       let list = try await RecordSource.url(server.url + "/1").list(options, client: client)
-      guard case .records(let records, _, _) = list else { return }
-      #expect(records == [["id": 1], ["id": 2]])
+      #expect(try list.content().records == [["id": 1], ["id": 2]])
       #expect(server.requests.map(\.path) == ["/1", "/2", "/1", "/2"])
     }
   }
@@ -168,11 +177,9 @@ struct RecordListTests {
       }
     } test: { server in
       for path in ["/gzip", "/unframed"] {
-        let source = RecordSource.url(server.url + path)
-        guard
-          case .records(let records, _, _) = try await source.list(Self.options(), client: client)
-        else { return }
-        #expect(records.count == 2)
+        let list = try await RecordSource.url(server.url + path).list(
+          Self.options(), client: client)
+        #expect(try list.content().records.count == 2)
       }
       await #expect(throws: TransportError.self) {
         try await RecordSource.url(server.url + "/cut").list(Self.options(), client: client)
@@ -183,36 +190,40 @@ struct RecordListTests {
 
   // MARK: What is tried again
 
-  @Test(
-    "an answer that is no list is asked for again, as often as allowed",
-    arguments: [(200, #"[{"id":1"#), (200, "[1]"), (202, "[]"), (503, "[]")])
-  func passing(status: Int, text: String) async throws {
-    let counter = Counter()
+  static let noLists = [(200, #"[{"id":1"#), (200, "[1]"), (202, "[]"), (503, "[]")]
+
+  /// Reads a list whose server first answers twice with what is none.
+  private func list(
+    after status: Int, _ text: String, maxAttemptCount: Int, _ counter: Counter
+  ) async throws -> [Record] {
     try await withServer { _, connection in
       counter.next() < 2
         ? connection.respond(status, [:], Array(text.utf8))
         : connection.respond(200, [:], Array(#"[{"id":1}]"#.utf8))
     } test: { server in
-      for attemptCount in [3, 2] {
-        counter.reset()
-        let options = Self.options {
-          $0.retry = .lists
-          $0.retry.maxAttemptCount = attemptCount
-          $0.retry.firstDelay = .zero
-        }
-        let source = RecordSource.url(server.url)
-        if attemptCount == 3 {
-          let list = try await source.list(options, client: client)
-          guard case .records(let records, _, _) = list else { return }
-          #expect(records == [["id": 1]])
-        } else {
-          await #expect(throws: (any Error).self) {
-            try await source.list(options, client: client)
-          }
-        }
+      let options = Self.options {
+        $0.retry = .lists
+        $0.retry.maxAttemptCount = maxAttemptCount
+        $0.retry.firstDelay = .zero
       }
-      #expect(server.requests.count == 5)
+      return try await RecordSource.url(server.url).list(options, client: client).content().records
     }
+  }
+
+  @Test("an answer that is no list is asked for again", arguments: noLists)
+  func passing(status: Int, text: String) async throws {
+    let counter = Counter()
+    #expect(try await list(after: status, text, maxAttemptCount: 3, counter) == [["id": 1]])
+    #expect(counter.next() == 3)
+  }
+
+  @Test("a list is asked for no more often than allowed", arguments: noLists)
+  func attempts(status: Int, text: String) async throws {
+    let counter = Counter()
+    await #expect(throws: (any Error).self) {
+      try await list(after: status, text, maxAttemptCount: 2, counter)
+    }
+    #expect(counter.next() == 2)
   }
 
   @Test("lists that are wrong in themselves, and refusals, are not asked for again")
@@ -223,18 +234,22 @@ struct RecordListTests {
     #expect(!MirrorRetryPolicy.lists.isTransient(CancellationError()))
   }
 
-  @Test("a list comes with 200 or 203 alone", arguments: [200, 203, 201, 202, 204, 205, 206])
-  func statuses(status: Int) async throws {
+  private func list(_ status: Int) async throws -> RecordList {
     try await withServer { _, connection in
       connection.respond(status, [:], status == 204 ? [] : Array("[]".utf8))
     } test: { server in
-      do {
-        _ = try await RecordSource.url(server.url).list(Self.options(), client: client)
-        #expect(status == 200 || status == 203)
-      } catch {
-        #expect((error as? TransportError)?.status == status)
-        #expect(status != 200 && status != 203)
-      }
+      try await RecordSource.url(server.url).list(Self.options(), client: client)
     }
+  }
+
+  @Test("a list comes with 200 or 203", arguments: [200, 203])
+  func statuses(status: Int) async throws {
+    #expect(try await list(status).content().records == [])
+  }
+
+  @Test("what comes with another status is no list", arguments: [201, 202, 204, 205, 206])
+  func otherStatuses(status: Int) async throws {
+    let error = await #expect(throws: TransportError.self) { _ = try await list(status) }
+    #expect(error?.status == status)
   }
 }

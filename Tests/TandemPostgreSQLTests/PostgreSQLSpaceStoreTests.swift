@@ -79,7 +79,7 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
   }
 }
 
-@Suite("Spaces on PostgreSQL") struct PostgreSQLSpaceStoreTests {
+@Suite("Spaces on PostgreSQL", .timeLimit(.minutes(5))) struct PostgreSQLSpaceStoreTests {
   @Test("A commit through one node ends the wait of another one", .timeLimit(.minutes(2)))
   func hints() async throws {
     let address = try TestCluster.shared.get().makeDatabase()
@@ -184,19 +184,17 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
     let proxy = try TestProxy(to: cluster.socket)
     defer { proxy.close() }
     let name = address.split(separator: "=").last.map(String.init) ?? ""
-    let node = try await Node(cluster.address(of: name, through: proxy.folder))
+    let node = try await Node(
+      cluster.address(of: name, through: proxy.folder) + " connect_timeout=3600")
     var replica = Replica(seed: 1)
     let base = try await node.store.state().head
     _ = try await node.store.commit(replica.commit(base, [])).accepted()
     proxy.stall()
     let request = Task { try await node.store.state() }
     await proxy.waitForStalledClients(2)
-    let start = ContinuousClock.now
     request.cancel()
     await #expect(throws: CancellationError.self) { try await request.value }
     await node.close()
-    // The time-out of libpq is ten seconds.
-    #expect(ContinuousClock.now - start < .seconds(5))
   }
 
   @Test(

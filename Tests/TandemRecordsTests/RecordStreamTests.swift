@@ -67,7 +67,9 @@ struct RecordStreamTests {
     }
   }
 
-  @Test("so are those of a text that ends early, or has bytes that are not UTF-8")
+  @Test(
+    "the records and the error are the same for every cut of a text that ends early or is not UTF-8"
+  )
   func changedTexts() throws {
     let samples = [
       ListedText(bytes: Array(JSONReaderTests.sample.utf8), format: .json),
@@ -92,7 +94,7 @@ struct RecordStreamTests {
     }
   }
 
-  @Test("so are those of random changes and cuts", arguments: 0..<200)
+  @Test("the records and the error are the same for random changes and cuts", arguments: 0..<200)
   func randomCuts(seed: Int) throws {
     var random = SplitMix64(seed: seed)
     var text = Self.texts.randomElement(using: &random)!

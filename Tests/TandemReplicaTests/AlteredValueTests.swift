@@ -21,17 +21,18 @@ struct AlteredValueTests {
     return (replicas[0], replicas[1])
   }
 
-  private func rejections(_ replica: TestReplica) throws -> [KeptEdit] {
-    try replica.read { try $0.keptEdits(.rejected) }
-  }
-
   private let values = "SELECT zip, n, name FROM t ORDER BY id"
 
   @Test(
     "An edit beside one of its unit loses: what the column shows is no value of the space",
-    arguments: [ConflictGranularity.field, .record])
-  func unit(_ granularity: ConflictGranularity) throws {
-    let check = granularity == .field ? ", CHECK (zip < name)" : ""
+    arguments: [
+      (.field, ", CHECK (zip < name)", "5", "02"),
+      // Of a record that is merged as a whole, no edit would leave the file any more.
+      (.record, "", "02", nil),
+    ] as [(ConflictGranularity, String, FieldValue, FieldValue?)])
+  func unit(
+    _ granularity: ConflictGranularity, check: String, name: FieldValue, local: FieldValue?
+  ) throws {
     func file(_ seed: UInt64, _ columns: String) throws -> TestReplica {
       try TestReplica(
         seed: seed, ["CREATE TABLE t (id TEXT PRIMARY KEY, \(columns))"],
@@ -46,11 +47,8 @@ struct AlteredValueTests {
     try converge([a, b], space)
     try b.execute("UPDATE t SET name = '02'")
     try converge([b, a], space)
-    // Of a record that is merged as a whole, no edit would leave the file any more.
-    let name: FieldValue = granularity == .field ? "5" : "02"
     #expect(try a.rows("SELECT zip, name FROM t") == [["04", name]])
-    let conflict = try b.conflicts().first
-    #expect(conflict?.local?["name"] == (granularity == .field ? "02" : nil))
+    #expect(try b.conflicts().first?.local?["name"] == local)
   }
 
   @Test("They are not written but noted, and the row keeps what it has", arguments: ["", "STRICT"])
@@ -60,8 +58,8 @@ struct AlteredValueTests {
     try converge([a, b], space)
     // The first record only changes its types.
     #expect(try b.rows(values) == [[98765, 1.0, "A"], [.null, 2.0, "B"]])
-    let note = try #require(try rejections(b).first)
-    #expect(try rejections(b).count == 1 && note.kind == .record && note.key.id == ["2"])
+    let note = try #require(try b.rejected().first)
+    #expect(try b.rejected().count == 1 && note.kind == .record && note.key.id == ["2"])
     #expect(note.reason.contains("the column zip (INTEGER) would store \"01234\" as 1234"))
     #expect(note.content?["zip"] == "01234")
     let status = try b.read { try $0.status() }
@@ -69,18 +67,18 @@ struct AlteredValueTests {
     try a.execute("UPDATE t SET zip = '0815', n = 9007199254740993, name = 'C' WHERE id = '1'")
     try converge([a, b], space)
     #expect(try b.rows(values) == [[98765, 1.0, "C"], [.null, 2.0, "B"]])
-    #expect(try rejections(b).count == 2)
+    #expect(try b.rejected().count == 2)
     // Edits of other fields are sent, and the note stays.
     try b.execute("UPDATE t SET name = name || '!'")
     try converge([a, b], space)
     #expect(
       try a.rows(values) == [["0815", 9_007_199_254_740_993, "C!"], ["01234", 2, "B!"]])
-    #expect(try rejections(b).count == 2)
+    #expect(try b.rejected().count == 2)
     // A value that the column keeps ends it.
     try a.execute("UPDATE t SET zip = '7', n = 7")
     try converge([a, b], space)
     #expect(try b.rows(values) == [[7, 7.0, "C!"], [7, 7.0, "B!"]])
-    #expect(try rejections(b).isEmpty)
+    #expect(try b.rejected().isEmpty)
   }
 
   @Test("A row that needs the value is kept beside its table")
@@ -89,11 +87,11 @@ struct AlteredValueTests {
     try a.execute("INSERT INTO t VALUES ('1', '01234', 1, 'A')")
     try converge([a, b], space)
     #expect(try b.rows(values).isEmpty)
-    #expect(try rejections(b).map(\.kind) == [.record])
+    #expect(try b.rejected().map(\.kind) == [.record])
     try a.execute("UPDATE t SET zip = '1'")
     try converge([a, b], space)
     #expect(try b.rows(values) == [[1, 1, "A"]])
-    #expect(try rejections(b).isEmpty)
+    #expect(try b.rejected().isEmpty)
   }
 
   @Test("Another value that replaces it here is a conflict")
@@ -107,7 +105,7 @@ struct AlteredValueTests {
     try b.execute("UPDATE t SET zip = 5")
     try converge([a, b], space)
     #expect(try a.rows(values) == [["5", 1, "A"]])
-    #expect(try rejections(b).isEmpty)
+    #expect(try b.rejected().isEmpty)
     let conflict = try #require(try b.conflicts().last)
     #expect(conflict.remote?["zip"] == "01234")
   }
@@ -140,7 +138,7 @@ struct AlteredValueTests {
     try converge([a, b], space)
     for row in try b.rows("SELECT id, zip FROM t") {
       let known = try a.rows("SELECT id, zip FROM t WHERE id = '\(row[0].textValue ?? "")'")
-      let isNoted = try rejections(b).contains { $0.key.id == [row[0]] }
+      let isNoted = try b.rejected().contains { $0.key.id == [row[0]] }
       #expect(isNoted || known == [[row[0], .text("\(row[1])")]], "\(row) \(known)")
     }
   }
@@ -150,7 +148,7 @@ struct AlteredValueTests {
     let (a, b) = try pair("zip INTEGER, n INTEGER, name TEXT")
     try a.execute("INSERT INTO t VALUES ('1', '01234', 1, 'A')")
     try converge([a, b], space)
-    let note = try #require(try rejections(b).first)
+    let note = try #require(try b.rejected().first)
     #expect(throws: ReplicaError.self) { try b.write { try $0.retry(.one(note.id)) } }
     try b.write { try $0.beginSchemaChange() }
     for statement in [
@@ -162,6 +160,6 @@ struct AlteredValueTests {
     try b.write { try $0.endSchemaChange() }
     try converge([a, b], space)
     #expect(try b.rows(values) == [["01234", 1, "A"]])
-    #expect(try rejections(b).isEmpty)
+    #expect(try b.rejected().isEmpty)
   }
 }

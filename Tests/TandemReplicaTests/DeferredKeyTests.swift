@@ -47,7 +47,7 @@ struct DeferredKeyTests {
     try converge(replicas, space)
     #expect(try edit(replicas[1]) { try $0.retry(.rejected) } == 1)
     #expect(try replicas[1].rows("SELECT id FROM c ORDER BY id") == [["x1"], ["x2"], ["y2"]])
-    let left = try replicas[1].read { try $0.keptEdits(.rejected) }
+    let left = try replicas[1].rejected()
     #expect(left.map(\.primaryKey) == [["y1"]])
     for retry: (ReplicaTables) throws -> Void in [
       { try $0.retry(.one(left[0].id)) }, { _ = try $0.retry(.rejected) },

@@ -160,7 +160,10 @@ struct ForeignPageTests {
     let change = SyncRecordState(
       key: key, version: try space.state.head.version + 1, fields: ["x": 1])
     _ = try perform(.stage(page([change], next: "2"), for: pull))
-    guard case .page(let right) = try space.pull(pull) else { return }
+    guard case .page(let right) = try space.pull(pull) else {
+      Issue.record("there is no page")
+      return
+    }
     let bytes = SyncMessageWriter.bytes(
       SyncPage(
         revision: right.revision, digest: right.digest, replica: right.replica,

@@ -145,7 +145,7 @@ struct PreventedRowTests {
     try replicas[1].sync(space)
     try replicas[0].execute("UPDATE item SET u = 10 WHERE id = 'p'")
     try converge(replicas, space)
-    let rejection = try #require(try replicas[1].read { try $0.keptEdits(.rejected) }.first)
+    let rejection = try #require(try replicas[1].rejected().first)
     let conflict = try #require(try replicas[1].conflicts(includingResolved: false).first)
     for event in ["INSERT", "UPDATE"] {
       try replicas[1].execute(

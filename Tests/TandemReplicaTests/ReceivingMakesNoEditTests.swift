@@ -13,16 +13,6 @@ struct ReceivingMakesNoEditTests {
 
   init() throws { space = try TestSpace() }
 
-  private func replica(
-    _ seed: UInt64, _ schema: [String], _ tables: AttachedTable...
-  ) throws -> TestReplica {
-    try TestReplica(seed: seed, schema, withBlindSpots: tables, space: space)
-  }
-
-  private func rejections(_ replica: TestReplica) throws -> [KeptEdit] {
-    try replica.read { try $0.keptEdits(.rejected) }
-  }
-
   /// Sends one commit after the other, and calls `body` after each.
   private func send(_ replica: TestReplica, _ body: () throws -> Void) throws -> Int {
     var count = 0
@@ -74,7 +64,7 @@ struct ReceivingMakesNoEditTests {
     let count = try send(replicas[0]) {
       try receive(replicas[1], from: space)
       #expect(try replicas[1].rows("PRAGMA foreign_key_check").isEmpty)
-      #expect(try rejections(replicas[1]).isEmpty)
+      #expect(try replicas[1].rejected().isEmpty)
     }
     #expect(count == 5)
     try expectEqualRows(
@@ -105,11 +95,11 @@ struct ReceivingMakesNoEditTests {
     let count = try send(replicas[0]) {
       try receive(replicas[1], from: space)
       #expect(try replicas[1].rows("SELECT count(*) FROM parent, child") == [[400]])
-      wasSetAside = try wasSetAside || !rejections(replicas[1]).isEmpty
+      wasSetAside = try wasSetAside || !replicas[1].rejected().isEmpty
     }
     #expect(count == 3 && wasSetAside)
     try expectEqualRows(replicas, "SELECT * FROM parent ORDER BY id")
-    #expect(try rejections(replicas[1]).isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
   }
 
   @Test("A parent whose children come to be deleted later waits for them, without a commit")
@@ -135,7 +125,7 @@ struct ReceivingMakesNoEditTests {
     try a.sync(space)
     try receive(b, from: space)
     #expect(try b.rows("SELECT id FROM parent") == [["p"], ["q"]])
-    let notes = try rejections(b)
+    let notes = try b.rejected()
     #expect(notes.map(\.kind) == [.record, .record] && notes.allSatisfy { $0.content == nil })
     #expect(throws: ReplicaError.self) { try b.write { try $0.retry(.one(notes[0].id)) } }
     // One child goes, the other one gets a sibling here: an edit, which needs the parent.
@@ -147,7 +137,7 @@ struct ReceivingMakesNoEditTests {
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT id FROM parent", [["q"]])
     try expectEqualRows([a, b], "SELECT id FROM child ORDER BY id", [["d"], ["e"]])
-    #expect(try rejections(b).isEmpty)
+    #expect(try b.rejected().isEmpty)
     #expect(try b.conflicts().map(\.kind) == [.editDelete])
   }
 
@@ -182,7 +172,7 @@ struct ReceivingMakesNoEditTests {
     try a.sync(space)
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT * FROM parent ORDER BY id", [["p", 2], ["r", 3]])
-    #expect(try rejections(b).isEmpty)
+    #expect(try b.rejected().isEmpty)
     #expect(try b.conflicts().map(\.resolution) == [.local])
   }
 
@@ -194,9 +184,9 @@ struct ReceivingMakesNoEditTests {
     let schema = "CREATE TABLE n (id TEXT PRIMARY KEY, u TEXT UNIQUE, v TEXT"
     let child = "CREATE TABLE child (id TEXT PRIMARY KEY, n TEXT NOT NULL REFERENCES n)"
     let writers = try (1...2).map { seed in
-      try replica(seed, ["\(schema))", child], AttachedTable("n"), AttachedTable("child"))
+      try space.replica(seed, ["\(schema))", child], AttachedTable("n"), AttachedTable("child"))
     }
-    let idle = try replica(
+    let idle = try space.replica(
       3, ["\(schema), private TEXT)", child], AttachedTable("n", columns: ["u", "v"]),
       AttachedTable("child"))
     try writers[0].execute("INSERT INTO n VALUES ('r1', '1', 'a'), ('r2', '2', 'years of work')")
@@ -219,7 +209,7 @@ struct ReceivingMakesNoEditTests {
       try idle.rows("SELECT * FROM n ORDER BY id") == [
         ["r1", "1", "a", "of r1"], ["r2", "x", "years of work", "of r2"],
       ])
-    let note = try #require(try rejections(idle).first)
+    let note = try #require(try idle.rejected().first)
     #expect(note.kind == .record && note.primaryKey == ["r1"] && note.content?["u"] == "x")
     // An edit of another field is sent, and the value stays aside.
     try idle.execute("UPDATE n SET v = 'b' WHERE id = 'r1'")
@@ -234,14 +224,15 @@ struct ReceivingMakesNoEditTests {
       writers + [idle], "SELECT id, u, v FROM n ORDER BY id",
       [["r1", "x", "b"], ["r2", "y", "years of work"]])
     #expect(try idle.rows("SELECT private FROM n ORDER BY id") == [["of r1"], ["of r2"]])
-    #expect(try (writers + [idle]).flatMap(rejections).isEmpty)
+    #expect(try (writers + [idle]).flatMap { try $0.rejected() }.isEmpty)
   }
 
   @Test("A value that is written over one that the row never had is recorded")
   func unseenVersion() throws {
     let replicas = try [
-      replica(1, ["CREATE TABLE n (id TEXT PRIMARY KEY, u INT)"], AttachedTable("n")),
-      replica(2, ["CREATE TABLE n (id TEXT PRIMARY KEY, u INT CHECK (u < 9))"], AttachedTable("n")),
+      space.replica(1, ["CREATE TABLE n (id TEXT PRIMARY KEY, u INT)"], AttachedTable("n")),
+      space.replica(
+        2, ["CREATE TABLE n (id TEXT PRIMARY KEY, u INT CHECK (u < 9))"], AttachedTable("n")),
     ]
     try replicas[0].execute("INSERT INTO n VALUES ('a', 1)")
     try converge(replicas, space)
@@ -254,7 +245,7 @@ struct ReceivingMakesNoEditTests {
     let conflict = try #require(try replicas[1].conflicts().first)
     #expect(conflict.kind == .editEdit && conflict.resolution == .local)
     #expect(conflict.base?["u"] == 1 && conflict.remote?["u"] == 10)
-    #expect(try rejections(replicas[1]).isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
   }
 
   @Test(
@@ -264,10 +255,10 @@ struct ReceivingMakesNoEditTests {
     space.ignoresRules = true
     let child = "CREATE TABLE child (id TEXT PRIMARY KEY, parent TEXT REFERENCES parent)"
     let (a, b) = try (
-      replica(
+      space.replica(
         1, ["CREATE TABLE parent (id TEXT PRIMARY KEY, u TEXT \(constraint), v)", child],
         AttachedTable("parent"), AttachedTable("child")),
-      replica(
+      space.replica(
         2, ["CREATE TABLE parent (id TEXT PRIMARY KEY, u TEXT, v)", child],
         AttachedTable("parent"), AttachedTable("child"))
     )
@@ -283,19 +274,19 @@ struct ReceivingMakesNoEditTests {
     #expect(try space.state.head.version == head)
     #expect(try a.rows("SELECT id FROM parent") == [["a"]])
     #expect(try b.rows("SELECT count(*) FROM parent, child") == [[2]])
-    #expect(try rejections(a).map(\.primaryKey) == [["b"]])
+    #expect(try a.rejected().map(\.primaryKey) == [["b"]])
     try b.execute("UPDATE parent SET u = 'free' WHERE id = 'b'")
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT * FROM parent ORDER BY id")
-    #expect(try rejections(a).isEmpty)
+    #expect(try a.rejected().isEmpty)
   }
 
   @Test("Rows whose keys are equal by the collation of a file: it has one of them")
   func collatedKey() throws {
     space.ignoresRules = true
-    let a = try replica(
+    let a = try space.replica(
       1, ["CREATE TABLE n (id TEXT COLLATE NOCASE PRIMARY KEY, v)"], AttachedTable("n"))
-    let b = try replica(2, ["CREATE TABLE n (id TEXT PRIMARY KEY, v)"], AttachedTable("n"))
+    let b = try space.replica(2, ["CREATE TABLE n (id TEXT PRIMARY KEY, v)"], AttachedTable("n"))
     try b.execute("INSERT INTO n VALUES ('Bob', 1), ('bob', 2)")
     try b.sync(space)
     for _ in 0..<2 {
@@ -312,7 +303,7 @@ struct ReceivingMakesNoEditTests {
   @Test("A local edit gives its unique value to the space's row; the row and other edits stay")
   func localEditYields() throws {
     let replicas = try (1...2).map {
-      try replica(
+      try space.replica(
         $0, ["CREATE TABLE n (id TEXT PRIMARY KEY, u TEXT UNIQUE, v TEXT)"], AttachedTable("n"))
     }
     try replicas[0].execute("INSERT INTO n VALUES ('a', '1', 'v'), ('b', '2', 'v')")
@@ -323,16 +314,16 @@ struct ReceivingMakesNoEditTests {
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT * FROM n ORDER BY id", [["a", "1", "v"], ["b", "x", "v"]])
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     #expect(note.kind == .edit && note.base?["u"] == "1" && note.content?["u"] == "x")
-    #expect(try replicas.map { try rejections($0).count } == [0, 1])
+    #expect(try replicas.map { try $0.rejected().count } == [0, 1])
   }
 
   @Test("An edit that does not contest a value stays while the row waits for the value")
   func editOfWaitingRow() throws {
     space.ignoresRules = true
     let replicas = try (1...2).map {
-      try replica(
+      try space.replica(
         $0, ["CREATE TABLE n (id TEXT PRIMARY KEY, u TEXT UNIQUE, v TEXT)"], AttachedTable("n"))
     }
     try replicas[0].execute("INSERT INTO n VALUES ('a', '1', 'v'), ('b', '2', 'v')")
@@ -351,14 +342,14 @@ struct ReceivingMakesNoEditTests {
         ["a", "1", "precious"], ["b", "x", "v"],
       ])
     #expect(try replicas[0].rows("SELECT * FROM n WHERE id = 'a'") == [["a", "x", "precious"]])
-    #expect(try rejections(replicas[1]).map(\.kind) == [.record])
+    #expect(try replicas[1].rejected().map(\.kind) == [.record])
   }
 
   @Test("A row that waits for a value is not sent when a third row wants the one that it still has")
   func holderThatWaits() throws {
     let schema = "CREATE TABLE n (id TEXT PRIMARY KEY, u TEXT, v TEXT)"
-    let a = try replica(1, [schema], AttachedTable("n"))
-    let b = try replica(
+    let a = try space.replica(1, [schema], AttachedTable("n"))
+    let b = try space.replica(
       2,
       [
         schema, "CREATE UNIQUE INDEX one ON n (u)", "CREATE TABLE log (v)",
@@ -380,7 +371,7 @@ struct ReceivingMakesNoEditTests {
     try receive(b, from: space)
     try receive(b, from: space)
     try expectEqualRows([a, b], "SELECT * FROM n ORDER BY id")
-    #expect(try rejections(b).isEmpty)
+    #expect(try b.rejected().isEmpty)
   }
 
   @Test(
@@ -395,7 +386,7 @@ struct ReceivingMakesNoEditTests {
     ])
   func unequalReferences(parent: String, reference: String, key: String, value: String) throws {
     let replicas = try (1...2).map {
-      try replica(
+      try space.replica(
         $0,
         [
           "CREATE TABLE parent (\(parent))",
@@ -428,7 +419,7 @@ struct ReceivingMakesNoEditTests {
     table: (parent: String, reference: String, row: String, change: String), isEdited: Bool
   ) throws {
     let replicas = try (1...2).map {
-      try replica(
+      try space.replica(
         $0,
         [
           "CREATE TABLE parent (\(table.parent))",
@@ -444,7 +435,7 @@ struct ReceivingMakesNoEditTests {
     try replicas[1].sync(space)
     try converge(replicas, space)
     for replica in replicas {
-      #expect(try rejections(replica).isEmpty)
+      #expect(try replica.rejected().isEmpty)
       #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
     }
     try expectEqualRows(replicas, "SELECT * FROM parent")
@@ -453,8 +444,8 @@ struct ReceivingMakesNoEditTests {
 
   @Test("Values that columns alter, a minus zero among them, are no edits")
   func alteredValues() throws {
-    let a = try replica(1, ["CREATE TABLE n (id TEXT PRIMARY KEY, w, i)"], AttachedTable("n"))
-    let b = try replica(
+    let a = try space.replica(1, ["CREATE TABLE n (id TEXT PRIMARY KEY, w, i)"], AttachedTable("n"))
+    let b = try space.replica(
       2, ["CREATE TABLE n (id TEXT PRIMARY KEY, w REAL, i INTEGER)"], AttachedTable("n"))
     try converge([a, b], space)
     try a.execute("INSERT INTO n VALUES ('both', -0.0, 1.0), ('one', -0.0, 1), ('text', 2, '3')")

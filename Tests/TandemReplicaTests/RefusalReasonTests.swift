@@ -28,7 +28,7 @@ struct RefusalReasonTests {
     let bytes = try #require(try replica.freeze())
     let key = try #require(try SyncMessageReader().commit(bytes).changes.first?.key)
     try replica.settle(.refused([SyncObjection(key: key, reason: reason)]), bytes)
-    return try replica.read { try $0.keptEdits(.rejected) }.map(\.reason)
+    return try replica.rejected().map(\.reason)
   }
 
   /// The sentence about a rule that the file does not declare.
@@ -81,7 +81,7 @@ struct RefusalReasonTests {
     try replica.execute("DROP INDEX one")
     try replica.execute("INSERT INTO t VALUES ('b', 1)")
     try converge([replica], space)
-    let kept = try replica.read { try $0.keptEdits(.rejected) }
+    let kept = try replica.rejected()
     #expect(
       kept.map(\.reason) == [
         "the space refused it: t 'a' has n 1" + undeclared("n is unique")

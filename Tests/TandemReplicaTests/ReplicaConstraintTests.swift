@@ -58,7 +58,7 @@ struct ReplicaConstraintTests {
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT id, name FROM t", [["z", "of 0"]])
     #expect(try space.records().count == 1)
-    let rejections = try replicas[1].read { try $0.keptEdits(.rejected) }
+    let rejections = try replicas[1].rejected()
     #expect(rejections.map(\.kind) == [.edit])
     #expect(rejections.map { $0.content?["name"] } == ["of 1"])
     // The first one takes another value: there is room for both.
@@ -101,7 +101,7 @@ struct ReplicaConstraintTests {
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, name FROM t ORDER BY id", [["p", "p"], ["z", "space"]])
-    let rejections = try replicas[1].read { try $0.keptEdits(.rejected) }
+    let rejections = try replicas[1].rejected()
     let rejection = try #require(rejections.first)
     #expect(rejections.count == 1)
     #expect(
@@ -118,7 +118,7 @@ struct ReplicaConstraintTests {
       [
         ["a", "x@y"], ["p", "p@y"], ["z", "other"],
       ])
-    #expect(try replicas[1].read { try $0.keptEdits(.rejected) }.isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
   }
 
   @Test(
@@ -132,7 +132,7 @@ struct ReplicaConstraintTests {
     try replicas[1].execute("INSERT INTO t VALUES ('a', '1', 'local'), ('b', '2', 'local')")
     try converge(replicas, space)
     let replica = replicas[1]
-    #expect(try replica.read { try $0.keptEdits(.rejected) }.count == 2)
+    #expect(try replica.rejected().count == 2)
     let error = #expect(throws: ReplicaError.self) {
       try replica.write { try $0.retry(.rejected) }
     }
@@ -143,9 +143,9 @@ struct ReplicaConstraintTests {
     try replica.execute("UPDATE t SET mail = 'other' WHERE id = 'y'")
     #expect(try replica.write { try $0.retry(.rejected) } == 1)
     #expect(try replica.rows("SELECT id FROM t ORDER BY id") == [["b"], ["x"], ["y"]])
-    #expect(try replica.read { try $0.keptEdits(.rejected) }.map { $0.content?["mail"] } == ["1"])
+    #expect(try replica.rejected().map { $0.content?["mail"] } == ["1"])
     #expect(try replica.write { try $0.discard(.rejected) } == 1)
-    #expect(try replica.read { try $0.keptEdits(.rejected) }.isEmpty)
+    #expect(try replica.rejected().isEmpty)
     #expect(try replica.write { try $0.retry(.rejected) } == 0)
     try converge(replicas, space)
     try expectEqualRows(
@@ -254,14 +254,16 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].conflicts().count == 2)
   }
 
+  private static let lists = [
+    "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
+    "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list ON DELETE CASCADE)",
+  ]
+
   @Test(
-    "A parent that one side deletes while the other adds a child is revived", arguments: [0, 1])
-  func parents(first: Int) throws {
-    let replicas = try pair(
-      [
-        "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
-        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list ON DELETE CASCADE)",
-      ], [AttachedTable("list"), AttachedTable("item")])
+    "A parent that one side deletes while the other adds a child is revived",
+    arguments: [(0, [[], [.editDelete]]), (1, [[.deleteEdit], []])] as [(Int, [[KeptEdit.Kind]])])
+  func parents(first: Int, conflicts: [[KeptEdit.Kind]]) throws {
+    let replicas = try pair(Self.lists, [AttachedTable("list"), AttachedTable("item")])
     try replicas[0].execute("INSERT INTO list VALUES ('l', 'list')")
     try replicas[0].execute("INSERT INTO item VALUES ('i', 'l')")
     try converge(replicas, space)
@@ -271,26 +273,17 @@ struct ReplicaConstraintTests {
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT * FROM list", [["l", "list"]])
     try expectEqualRows(replicas, "SELECT * FROM item", [["new", "l"]])
-    for replica in replicas { #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty) }
-    let conflicts = try replicas.map { try $0.conflicts().map(\.kind) }
-    #expect(conflicts == (first == 0 ? [[], [.editDelete]] : [[.deleteEdit], []]))
+    try expectSoundReferences(replicas)
+    #expect(try replicas.map { try $0.conflicts().map(\.kind) } == conflicts)
   }
 
   @Test(
     "A deleted parent is revived although the space accepts both commits before a replica sees the other",
-    arguments: [[0, 1], [1, 0]])
-  func unseenParents(order: [Int]) throws {
-    let replicas = try pair(
-      [
-        "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
-        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list ON DELETE CASCADE)",
-      ], [AttachedTable("list"), AttachedTable("item")])
-    let third = try TestReplica(
-      seed: 3,
-      [
-        "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
-        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list ON DELETE CASCADE)",
-      ], tables: [AttachedTable("list"), AttachedTable("item")], space: space)
+    arguments: [([0, 1], .editDelete), ([1, 0], .deleteEdit)] as [([Int], KeptEdit.Kind)])
+  func unseenParents(order: [Int], conflict: KeptEdit.Kind) throws {
+    let tables = [AttachedTable("list"), AttachedTable("item")]
+    let replicas = try pair(Self.lists, tables)
+    let third = try TestReplica(seed: 3, Self.lists, tables: tables, space: space)
     let all = replicas + [third]
     try replicas[0].execute("INSERT INTO list VALUES ('l', 'list'), ('m', 'other')")
     try converge(all, space)
@@ -306,11 +299,10 @@ struct ReplicaConstraintTests {
     try expectEqualRows(all, "SELECT * FROM item", [["new", "l"]])
     for replica in all {
       #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
-      #expect(try replica.read { try $0.keptEdits(.rejected) }.isEmpty)
+      #expect(try replica.rejected().isEmpty)
     }
     // The replica whose commit came last has seen both, and keeps the deletion that it overruled.
-    let kinds = try replicas[order[1]].conflicts().map(\.kind)
-    #expect(kinds == [order[1] == 0 ? .deleteEdit : .editDelete])
+    #expect(try replicas[order[1]].conflicts().map(\.kind) == [conflict])
     // A later deletion is one that has seen the row.
     try replicas[0].execute("DELETE FROM item")
     try replicas[0].execute("DELETE FROM list")
@@ -348,7 +340,7 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].rows("SELECT n, extra FROM g") == [["007", "precious"]])
     for (number, replica) in replicas.enumerated() {
       #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
-      let notes = try replica.read { try $0.keptEdits(.rejected) }
+      let notes = try replica.rejected()
       // The first one has no place for the text.
       #expect(notes.map(\.key.table) == (number == 0 ? ["g"] : []))
     }
@@ -390,7 +382,7 @@ struct ReplicaConstraintTests {
     for replica in [a, b, a] { try replica.sync(space) }
     try expectEqualRows([a, b], "SELECT * FROM p", [["p"]])
     #expect(try b.rows("PRAGMA foreign_key_check").isEmpty)
-    #expect(try b.read { try $0.keptEdits(.rejected) }.isEmpty)
+    #expect(try b.rejected().isEmpty)
   }
 
   @Test("Children arrive before their parents, and cascades do not run while changes are applied")

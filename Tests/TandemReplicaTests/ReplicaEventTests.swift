@@ -11,18 +11,8 @@ struct ReplicaEventTests {
   private let b: TestReplica
 
   init() throws {
-    let space = try TestSpace()
-    func replica(_ seed: UInt64) throws -> TestReplica {
-      try TestReplica(
-        seed: seed, ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER)"],
-        tables: [AttachedTable("note")], space: space,
-        merging: ReplicaMerging(["note": TableMerging(fields: ["likes": .counter])]))
-    }
-    self.space = space
-    a = try replica(1)
-    b = try replica(2)
-    try a.execute("INSERT INTO note VALUES ('n', 'title', 5)")
-    try converge([a, b], space)
+    space = try TestSpace()
+    (a, b) = try space.countedPair()
   }
 
   /// The event of the commits since a revision.

@@ -97,13 +97,16 @@ struct ReplicaSyncTests {
 
   @Test(
     "A policy decides, and the version that it overrules is recorded",
-    arguments: [(MergePolicy<Record>.keepLocal, "b" as FieldValue), (.keepRemote, "a")])
-  func policy(policy: MergePolicy<Record>, winner: FieldValue) throws {
+    arguments: [(.keepLocal, "b", .local), (.keepRemote, "a", .remote)]
+      as [(MergePolicy<Record>, FieldValue, KeptEdit.Resolution)])
+  func policy(
+    policy: MergePolicy<Record>, winner: FieldValue, resolution: KeptEdit.Resolution
+  ) throws {
     b.merging = ReplicaMerging(["note": TableMerging(record: policy)])
     try edit("UPDATE note SET title = 'a'", "UPDATE note SET title = 'b'")
     try expectEqualRows([a, b], "SELECT title FROM note", [[winner]])
     let conflict = try #require(try b.conflicts().first)
-    #expect(conflict.resolution == (winner == "b" ? .local : .remote))
+    #expect(conflict.resolution == resolution)
     #expect(conflict.local?["title"] == "b" && conflict.remote?["title"] == "a")
     // The space has the overruled version too.
     let overruled = try space.database.read {

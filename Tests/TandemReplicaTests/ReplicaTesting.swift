@@ -127,6 +127,26 @@ extension TestSpace {
     return replicas
   }
 
+  /// Two files with one note, whose likes are a counter.
+  func countedPair() throws -> (TestReplica, TestReplica) {
+    let files = try (1...2).map { seed in
+      try TestReplica(
+        seed: seed, ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER)"],
+        tables: [AttachedTable("note")], space: self,
+        merging: ReplicaMerging(["note": TableMerging(fields: ["likes": .counter])]))
+    }
+    try files[0].execute("INSERT INTO note VALUES ('n', 'title', 5)")
+    try converge(files, self)
+    return (files[0], files[1])
+  }
+
+  /// A file whose tables may have what triggers do not see.
+  func replica(
+    _ seed: UInt64, _ schema: [String], _ tables: AttachedTable...
+  ) throws -> TestReplica {
+    try TestReplica(seed: seed, schema, withBlindSpots: tables, space: self)
+  }
+
   /// Two files with the same rows in a table `t`, whose columns have other constraints in the second one. The space
   /// does not check them.
   func unlikePair(
@@ -203,10 +223,26 @@ final class TestReplica {
     try database.write { try $0.execute(SQL(text: sql)) }
   }
 
-  /// The contents of its rejected changes.
-  func rejectedContents() throws -> [Record?] {
-    try read { try $0.keptEdits(.rejected) }.map(\.content)
+  /// Executes statements while the connection fires no triggers.
+  func executeUnnoticed(_ statements: String...) throws {
+    try database.withWriter { connection in
+      try connection.withoutTriggers {
+        for statement in statements { try connection.execute(statement) }
+      }
+    }
   }
+
+  /// Executes a statement between the calls for a change of the schema.
+  func changeSchema(_ sql: String) throws {
+    try write { try $0.beginSchemaChange() }
+    try execute(sql)
+    try write { try $0.endSchemaChange() }
+  }
+
+  func rejected() throws -> [KeptEdit] { try read { try $0.keptEdits(.rejected) } }
+
+  /// The contents of its rejected changes.
+  func rejectedContents() throws -> [Record?] { try rejected().map(\.content) }
 
   func rows(_ sql: String) throws -> [[FieldValue]] {
     try database.read { try $0.connection.rows(sql) }
@@ -397,4 +433,13 @@ func receive(
   #expect(
     try replica.read { try $0.computedDigest() } == space.state.digest,
     "the base is not what the space has", sourceLocation: location)
+}
+
+/// Expects that foreign keys have their rows.
+func expectSoundReferences(
+  _ replicas: [TestReplica], _ location: SourceLocation = #_sourceLocation
+) throws {
+  for replica in replicas {
+    #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty, sourceLocation: location)
+  }
 }

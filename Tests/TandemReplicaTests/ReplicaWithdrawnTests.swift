@@ -11,18 +11,8 @@ struct ReplicaWithdrawnTests {
   private let b: TestReplica
 
   init() throws {
-    let space = try TestSpace()
-    func replica(_ seed: UInt64) throws -> TestReplica {
-      try TestReplica(
-        seed: seed, ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER)"],
-        tables: [AttachedTable("note")], space: space,
-        merging: ReplicaMerging(["note": TableMerging(fields: ["likes": .counter])]))
-    }
-    self.space = space
-    a = try replica(1)
-    b = try replica(2)
-    try a.execute("INSERT INTO note VALUES ('n', 'title', 5)")
-    try converge([a, b], space)
+    space = try TestSpace()
+    (a, b) = try space.countedPair()
   }
 
   /// Freezes the changes and takes them back, as after a refusal; returns the message, of which a
@@ -42,7 +32,7 @@ struct ReplicaWithdrawnTests {
   }
 
   @Test(
-    "Its additions count once, and later edits stay edits",
+    "The additions of such a commit count once, and later edits stay edits",
     arguments: [false, true], [false, true])
   func additions(pullsFirst: Bool, isRepeated: Bool) throws {
     try a.execute("UPDATE note SET likes = likes + 1, title = 'of a'")

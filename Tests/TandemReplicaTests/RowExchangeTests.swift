@@ -46,7 +46,7 @@ struct RowExchangeTests {
   private func noted(
     _ replica: TestReplica, _ kind: KeptEdit.Kind
   ) throws -> Set<[FieldValue]> {
-    let rejections = try replica.read { try $0.keptEdits(.rejected) }.filter { $0.kind == kind }
+    let rejections = try replica.rejected().filter { $0.kind == kind }
     return Set(rejections.map { $0.primaryKey + [$0.content?["u"] ?? .null] })
   }
 
@@ -54,14 +54,6 @@ struct RowExchangeTests {
   private func open(_ replica: TestReplica) throws -> Set<[FieldValue]> {
     let conflicts = try replica.conflicts(includingResolved: false)
     return Set(conflicts.map { $0.primaryKey + [$0.local?["u"] ?? .null] })
-  }
-
-  private func expectSoundReferences(
-    _ replicas: [TestReplica], _ location: SourceLocation = #_sourceLocation
-  ) throws {
-    for replica in replicas {
-      #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty, sourceLocation: location)
-    }
   }
 
   // MARK: Exchanges that overlap

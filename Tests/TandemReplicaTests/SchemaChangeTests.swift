@@ -442,9 +442,7 @@ extension TestReplica {
 
   /// Drops a column between the beginning and the end of a change of the schema.
   func dropColumn(_ name: String, of table: String = "note") throws {
-    try write { try $0.beginSchemaChange() }
-    try execute("ALTER TABLE \(table) DROP COLUMN \(name)")
-    try write { try $0.endSchemaChange() }
+    try changeSchema("ALTER TABLE \(table) DROP COLUMN \(name)")
   }
 }
 

@@ -74,7 +74,7 @@ struct SetAsideEditTests {
     let conflict = try #require(try b.conflicts().first)
     #expect(conflict.local?["high"] == 2 && conflict.local?["low"] == 1)
     #expect(conflict.remote?["low"] == 4 && conflict.resolution == .local)
-    #expect(try b.read { try $0.keptEdits(.rejected) }.isEmpty)
+    #expect(try b.rejected().isEmpty)
   }
 
   @Test("A deletion wins by its policy, and the version that the row never had is recorded")
@@ -132,7 +132,7 @@ struct SetAsideEditTests {
     #expect(try a.rows("SELECT n FROM t WHERE id = 'k2'") == [[15]])
     try a.execute("UPDATE t SET u = 9 WHERE id = 'k1'")
     try converge([a, b], space)
-    let note = try #require(try b.read { try $0.keptEdits(.rejected) }.first)
+    let note = try #require(try b.rejected().first)
     try b.write { try $0.setPolicy(.counter, "n", of: "t") }
     #expect(note.base?["n"] == 0 && note.content?["n"] == 1)
     try b.write { try $0.retry(.one(note.id)) }
@@ -190,6 +190,6 @@ struct SetAsideEditTests {
       try a.sync(space)
       try b.sync(space)
     }
-    #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.kind) == [.edit, .edit])
+    #expect(try b.rejected().map(\.kind) == [.edit, .edit])
   }
 }

@@ -20,10 +20,6 @@ struct SetAsideTests {
     }
   }
 
-  private func rejections(_ replica: TestReplica) throws -> [KeptEdit] {
-    try replica.read { try $0.keptEdits(.rejected) }
-  }
-
   private func retry(_ replica: TestReplica, _ id: Int64) throws {
     try replica.write { try $0.retry(.one(id)) }
   }
@@ -43,7 +39,7 @@ struct SetAsideTests {
     try converge(replicas, space)
     try replicas[0].execute("UPDATE t SET n = 200")
     try converge(replicas, space)
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     #expect(note.kind == .record && note.content?["n"] == 200 && note.reason.contains("CHECK"))
     #expect(try replicas[1].read { try $0.status() }.state == .rejected)
     // It cannot be placed yet. Without the note, the file would seem to be in step.
@@ -57,10 +53,10 @@ struct SetAsideTests {
     // A newer version is noted, and the note ends when the row has it.
     try replicas[0].execute("UPDATE t SET n = 300")
     try converge(replicas, space)
-    #expect(try rejections(replicas[1]).map(\.content?["n"]) == [300])
+    #expect(try replicas[1].rejected().map(\.content?["n"]) == [300])
     try replicas[0].execute("UPDATE t SET n = 5")
     try converge(replicas, space)
-    #expect(try rejections(replicas[1]).isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
     try expectEqualRows(replicas, "SELECT * FROM t", [["r", 5]])
   }
 
@@ -71,7 +67,7 @@ struct SetAsideTests {
       second: ["CREATE TABLE t (id INT PRIMARY KEY, n)"])
     try replicas[0].execute("INSERT INTO t VALUES ('007', 1)")
     try converge(replicas, space)
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     #expect(note.kind == .record && note.reason.contains("primary key"))
     #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
   }
@@ -83,7 +79,7 @@ struct SetAsideTests {
       second: ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT CHECK (n < 100))"])
     try replicas[0].execute("INSERT INTO t VALUES ('r', 200, 'more')")
     try converge(replicas, space)
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     try replicas[1].write { try $0.beginSchemaChange() }
     for statement in [
       "CREATE TABLE u (id TEXT PRIMARY KEY, n INT)", "INSERT INTO u SELECT * FROM t",
@@ -95,7 +91,7 @@ struct SetAsideTests {
     try replicas[1].write { try $0.endSchemaChange() }
     try retry(replicas[1], note.id)
     #expect(try replicas[1].rows("SELECT * FROM t") == [["r", 200]])
-    #expect(try rejections(replicas[1]).isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
     try converge(replicas, space)
     try expectEqualRows([replicas[0]], "SELECT * FROM t", [["r", 200, "more"]])
   }
@@ -119,7 +115,7 @@ struct SetAsideTests {
       try space.database.read {
         try $0.connection.rows("SELECT count(*) FROM overruled")
       } == [[1]])
-    #expect(try rejections(replicas[1]).isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
   }
 
   @Test("A row that is written anew is merged with a newer record as an addition")
@@ -151,7 +147,7 @@ struct SetAsideTests {
       try replicas[0].execute("UPDATE t SET n = \(n)")
       try converge(replicas, space)
       #expect(try replicas[1].rows("SELECT * FROM t") == [["r", 1, "only here"]])
-      #expect(try rejections(replicas[1]).map { $0.content?["n"] } == [.integer(Int64(n))])
+      #expect(try replicas[1].rejected().map { $0.content?["n"] } == [.integer(Int64(n))])
     }
     try replicas[0].execute("UPDATE t SET n = 5")
     try converge(replicas, space)
@@ -168,7 +164,7 @@ struct SetAsideTests {
     try replicas[0].sync(space)
     try replicas[1].execute("INSERT INTO t VALUES ('2', 's', 'only here')")
     try converge(replicas, space)
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     try replicas[1].execute("UPDATE t SET slug = 'other'")
     try retry(replicas[1], note.id)
     try converge(replicas, space)
@@ -191,7 +187,7 @@ struct SetAsideTests {
     try replicas[0].sync(space)
     try replicas[1].execute("UPDATE t SET slug = 'x' WHERE id = 'r'")
     try converge(replicas, space)
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     #expect(note.kind == .edit && note.base?["slug"] == "r" && note.content?["slug"] == "x")
     let error = #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
     #expect(error?.code == .constraint && error?.message.contains("has") == true)
@@ -218,7 +214,7 @@ struct SetAsideTests {
     try replicas[0].execute("UPDATE t SET slug = 'y' WHERE id = 'q'")
     try replicas[0].execute("UPDATE t SET slug = 'newer' WHERE id = 'r'")
     try converge(replicas, space)
-    try retry(replicas[1], try #require(try rejections(replicas[1]).first).id)
+    try retry(replicas[1], try #require(try replicas[1].rejected().first).id)
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT slug FROM t WHERE id = 'r'", [["x"]])
     let conflict = try #require(try replicas[1].conflicts().last)
@@ -236,7 +232,7 @@ struct SetAsideTests {
     try replicas[0].sync(space)
     try replicas[1].execute("UPDATE t SET slug = 'x' WHERE id = 'r'")
     try converge(replicas, space)
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     #expect(note.content?["y"] == 1)
     try replicas[0].execute("UPDATE t SET y = NULL, slug = iif(id = 'q', 'z', slug)")
     try converge(replicas, space)
@@ -290,25 +286,17 @@ struct SetAsideTests {
   @Test(
     "Another version records the one that it replaces",
     arguments: [
-      KeptEdit.Choice.local, .base, .fields(["x": "mine"]), .record(nil),
-      .record(["x": "mine", "y": "mine"]),
-    ])
-  func takeOther(choice: KeptEdit.Choice) throws {
+      (.local, [["B1", "A2"]]), (.base, [["0", "A2"]]), (.fields(["x": "mine"]), [["mine", "A2"]]),
+      (.record(nil), []), (.record(["x": "mine", "y": "mine"]), [["mine", "mine"]]),
+    ] as [(KeptEdit.Choice, [[FieldValue]])])
+  func takeOther(choice: KeptEdit.Choice, rows: [[FieldValue]]) throws {
     let replicas = try conflict()
     try resolve(replicas[1], 1, by: choice)
     try converge(replicas, space)
     let conflicts = try replicas[1].conflicts()
     #expect(conflicts.count == 2 && conflicts[1].resolution == .local)
     #expect(conflicts[1].remote?["x"] == "A2" && conflicts[1].base?["x"] == "A1")
-    let expected: [[FieldValue]] =
-      switch choice {
-      case .local: [["B1", "A2"]]
-      case .base: [["0", "A2"]]
-      case .fields: [["mine", "A2"]]
-      case .record(nil): []
-      case .record, .remote, .same: [["mine", "mine"]]
-      }
-    try expectEqualRows(replicas, "SELECT x, y FROM t", expected)
+    try expectEqualRows(replicas, "SELECT x, y FROM t", rows)
   }
 
   @Test("A deletion that resolves a conflict records later edits of other fields")
@@ -346,9 +334,7 @@ struct SetAsideTests {
   @Test("A version of a column that was dropped is refused with the column's name")
   func droppedColumn() throws {
     let replicas = try conflict()
-    try replicas[1].write { try $0.beginSchemaChange() }
-    try replicas[1].execute("ALTER TABLE t DROP COLUMN x")
-    try replicas[1].write { try $0.endSchemaChange() }
+    try replicas[1].changeSchema("ALTER TABLE t DROP COLUMN x")
     let error = #expect(throws: ReplicaError.self) { try resolve(replicas[1], 1, by: .local) }
     #expect(error?.code == .unsuitable && error?.message.contains("column x") == true)
     #expect(try replicas[1].conflicts(includingResolved: false).count == 1)
@@ -394,12 +380,12 @@ struct SetAsideTests {
     try converge(replicas, space)
     try replicas[1].execute("UPDATE t SET x = hex(zeroblob(2500000))")
     try replicas[1].sync(space)
-    let note = try #require(try rejections(replicas[1]).first)
+    let note = try #require(try replicas[1].rejected().first)
     #expect(note.kind == .row && note.content == nil)
     #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
     try replicas[1].execute("UPDATE t SET x = 'short'")
     try converge(replicas, space)
-    #expect(try rejections(replicas[1]).isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
     try expectEqualRows(replicas, "SELECT x FROM t", [["short"]])
   }
 
@@ -417,10 +403,10 @@ struct SetAsideTests {
     try replicas[0].sync(space)
     try replicas[1].sync(space)
     #expect(try replicas[1].rows("SELECT x FROM t WHERE id = 'zzz'") == [["important"]])
-    #expect(try rejections(replicas[0]).count == 600)
+    #expect(try replicas[0].rejected().count == 600)
     try replicas[0].execute("DELETE FROM t WHERE id <> 'zzz'")
     try converge(replicas, space)
-    #expect(try rejections(replicas[0]).isEmpty)
+    #expect(try replicas[0].rejected().isEmpty)
   }
 
   @Test(
@@ -436,10 +422,10 @@ struct SetAsideTests {
     try converge(replicas, space)
     try replicas[0].execute("INSERT INTO t VALUES \(values)")
     try replicas[0].sync(space)
-    #expect(try rejections(replicas[0]).map(\.kind) == [.row])
+    #expect(try replicas[0].rejected().map(\.kind) == [.row])
     try replicas[0].execute(remedy)
     try converge(replicas, space)
-    #expect(try rejections(replicas[0]).isEmpty)
+    #expect(try replicas[0].rejected().isEmpty)
     let status = try replicas[0].read { try $0.status() }
     #expect(status.state == .upToDate && status.pendingCount == 0, "\(status)")
   }
@@ -462,7 +448,7 @@ struct SetAsideTests {
       try a.sync(space)
       try b.sync(space)
     }
-    #expect(try rejections(b).count == 2)
+    #expect(try b.rejected().count == 2)
   }
 
   // MARK: - Policies
@@ -475,9 +461,7 @@ struct SetAsideTests {
     try replicas[0].execute("INSERT INTO t VALUES ('r', 1, 0)")
     try converge(replicas, space)
     for replica in replicas {
-      try replica.write { try $0.beginSchemaChange() }
-      try replica.execute("ALTER TABLE t RENAME COLUMN n TO m")
-      try replica.write { try $0.endSchemaChange() }
+      try replica.changeSchema("ALTER TABLE t RENAME COLUMN n TO m")
       #expect(try replica.read { try $0.status() }.voidPolicies == ["t.n=counter"])
       try replica.write { try $0.setPolicy(.counter, "m", of: "t") }
       #expect(try replica.read { try $0.status() }.voidPolicies.isEmpty)

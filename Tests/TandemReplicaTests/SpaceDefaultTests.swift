@@ -40,7 +40,7 @@ struct SpaceDefaultTests {
     #expect(try ids(replicas[0]) == ["a"])
     #expect(try ids(replicas[1]) == ["a"])
     #expect(try replicas[0].read { try $0.keptEdits(.all) }.isEmpty)
-    let kept = try replicas[1].read { try $0.keptEdits(.rejected) }
+    let kept = try replicas[1].rejected()
     #expect(kept.map(\.content) == [["name": "name of b"]])
     // The value is free: the row comes back, and is edited and deleted as any other.
     try replicas[0].execute("UPDATE t SET place = 7")

@@ -12,12 +12,6 @@ struct TriggerEffectTests {
 
   init() throws { space = try TestSpace() }
 
-  private func replica(
-    _ seed: UInt64, _ schema: [String], _ tables: AttachedTable...
-  ) throws -> TestReplica {
-    try TestReplica(seed: seed, schema, withBlindSpots: tables, space: space)
-  }
-
   @Test(
     "A count that a trigger keeps is right for rows that come with their parents, on however many pages",
     arguments: [1, 2, 100])
@@ -42,7 +36,7 @@ struct TriggerEffectTests {
         ]
       }
     let replicas = try (1...2).map { seed in
-      try replica(
+      try space.replica(
         UInt64(seed), schema, AttachedTable("c", columns: []), AttachedTable("b", columns: ["c"]),
         AttachedTable("a"))
     }
@@ -150,7 +144,7 @@ struct TriggerEffectTests {
   @Test("A trigger that exchanges unique values of received rows does not keep any of them away")
   func exchangedUniqueValues() throws {
     let schema = ["CREATE TABLE seat (id TEXT PRIMARY KEY, place TEXT UNIQUE, guest TEXT)"]
-    let replicas = try (1...2).map { try replica($0, schema, AttachedTable("seat")) }
+    let replicas = try (1...2).map { try space.replica($0, schema, AttachedTable("seat")) }
     try replicas[0].execute(
       "INSERT INTO seat VALUES ('a', '1', ''), ('b', '2', ''), ('c', '3', '')")
     try converge(replicas, space)
@@ -167,13 +161,13 @@ struct TriggerEffectTests {
     try expectEqualRows(
       replicas, "SELECT * FROM seat ORDER BY id",
       [["a", "1", "Ada"], ["b", "2", "Ada"], ["c", "3", "Ada"]])
-    #expect(try replicas[1].read { try $0.keptEdits(.rejected) }.isEmpty)
+    #expect(try replicas[1].rejected().isEmpty)
   }
 
   @Test("A trigger that first leaves other rows alone, and then changes some, changes none")
   func laterEffect() throws {
     let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, others INTEGER)"]
-    let replicas = try (1...2).map { try replica($0, schema, AttachedTable("note")) }
+    let replicas = try (1...2).map { try space.replica($0, schema, AttachedTable("note")) }
     try replicas[0].execute("INSERT INTO note VALUES ('a', '', 0), ('b', '', 0), ('c', '', 0)")
     try converge(replicas, space)
     // An unsent edit, which the trigger would overwrite without adding to the changed rows.
@@ -196,7 +190,7 @@ struct TriggerEffectTests {
   @Test("A trigger of a full-text index leaves rows alone, and the index follows what is received")
   func fullTextIndex() throws {
     let replicas = try (1...2).map {
-      try replica(
+      try space.replica(
         $0,
         [
           "CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)",
@@ -237,7 +231,7 @@ struct TriggerEffectTests {
   )
   func triggersStay() throws {
     let replicas = try (1...2).map {
-      try replica(
+      try space.replica(
         $0,
         [
           "CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, pos INTEGER UNIQUE, size INTEGER)",

@@ -21,14 +21,6 @@ struct UncapturedEditTests {
     b = try TestReplica(seed: 2, schema, tables: [AttachedTable("place")], space: space)
   }
 
-  /// Writes while the connection fires no triggers.
-  private func write(_ sql: String, in replica: TestReplica) throws {
-    try replica.database.write { transaction in
-      let connection = transaction.connection
-      try connection.withoutTriggers { try connection.execute(sql) }
-    }
-  }
-
   /// The names in the local versions of all conflicts.
   private func overruledNames(_ replica: TestReplica) throws -> [FieldValue] {
     try replica.conflicts().compactMap { $0.local?["name"] }
@@ -36,7 +28,7 @@ struct UncapturedEditTests {
 
   @Test("The first pull takes no row for the base: rows that no trigger noted are sent")
   func beforeFirstPull() throws {
-    try write("INSERT INTO place VALUES ('1', 'Büsingen', 1)", in: a)
+    try a.executeUnnoticed("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
     try converge([a, b], space)
     try expectEqualRows([a, b], rows, [["1", "Büsingen", 1]])
   }
@@ -54,7 +46,7 @@ struct UncapturedEditTests {
   func overwritten() throws {
     try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
     try converge([a, b], space)
-    try write("UPDATE place SET name = 'Campione'", in: a)
+    try a.executeUnnoticed("UPDATE place SET name = 'Campione'")
     try b.execute("UPDATE place SET name = 'Livigno'")
     try converge([b, a], space)
     try expectEqualRows([a, b], rows, [["1", "Livigno", 1]])
@@ -71,8 +63,8 @@ struct UncapturedEditTests {
   func newColumn() throws {
     try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1), ('2', 'Livigno', 2)")
     try converge([a, b], space)
-    try write("INSERT INTO place VALUES ('3', 'Campione', 3)", in: a)
-    try write("UPDATE place SET name = 'Samnaun' WHERE id = '2'", in: a)
+    try a.executeUnnoticed("INSERT INTO place VALUES ('3', 'Campione', 3)")
+    try a.executeUnnoticed("UPDATE place SET name = 'Samnaun' WHERE id = '2'")
     try a.execute("ALTER TABLE place ADD COLUMN currency TEXT DEFAULT 'CHF'")
     try a.execute("UPDATE place SET currency = 'EUR' WHERE id = '1'")
     try converge([a, b], space)
@@ -133,8 +125,8 @@ struct UncapturedEditTests {
     try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1), ('2', 'Livigno', 2)")
     try converge([a, b], space)
     for name in ["Campione", "Samnaun"] {
-      try write("UPDATE place SET name = '\(name) ' || id", in: a)
-      try write("DELETE FROM place WHERE id = '2'", in: a)
+      try a.executeUnnoticed("UPDATE place SET name = '\(name) ' || id")
+      try a.executeUnnoticed("DELETE FROM place WHERE id = '2'")
       try a.write { _ = try $0.verify() }
       try converge([a, b], space)
     }
@@ -158,8 +150,8 @@ struct UncapturedEditTests {
         seed: $0, schema, tables: [AttachedTable("child"), AttachedTable("parent")], space: space)
     }
     try converge(replicas, space)
-    try write("INSERT INTO parent VALUES ('p')", in: replicas[0])
-    try write("INSERT INTO child VALUES ('c', 'p')", in: replicas[0])
+    try replicas[0].executeUnnoticed("INSERT INTO parent VALUES ('p')")
+    try replicas[0].executeUnnoticed("INSERT INTO child VALUES ('c', 'p')")
     try replicas[0].write { _ = try $0.verify() }
     try converge(replicas, space)
     #expect(try replicas[0].write { try $0.resolve(.conflicts, by: .local) } == 2)
@@ -170,7 +162,7 @@ struct UncapturedEditTests {
   @Test("A commit on a wrong base is not repeated without end")
   func wrongBase() throws {
     try converge([a, b], space)
-    try write("INSERT INTO place VALUES ('1', 'Büsingen', 1)", in: a)
+    try a.executeUnnoticed("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
     try a.execute("UPDATE place SET price = 2")
     try converge([a, b], space)
     try expectEqualRows([a, b], rows, [["1", "Büsingen", 2]])
@@ -179,7 +171,7 @@ struct UncapturedEditTests {
   @Test("A repair records what a merge with a wrong former version overwrites")
   func wrongFormerVersion() throws {
     try converge([a, b], space)
-    try write("INSERT INTO place VALUES ('1', 'Büsingen', 1)", in: a)
+    try a.executeUnnoticed("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
     // The trigger keeps the row as it is, though the statement leaves it.
     try a.execute("INSERT OR IGNORE INTO place VALUES ('1', 'Campione', 2)")
     try b.execute("INSERT INTO place VALUES ('1', 'Livigno', 3)")
@@ -193,7 +185,7 @@ struct UncapturedEditTests {
     try a.sync(space)
     try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
     let bytes = try #require(try a.freeze())
-    try write("UPDATE place SET name = 'Campione'", in: a)
+    try a.executeUnnoticed("UPDATE place SET name = 'Campione'")
     let key = SyncKey(table: "place", id: [.text("1")])
     try a.settle(.refused([SyncObjection(key: key, reason: .tooLarge)]), bytes)
     #expect(try a.rows(rows) == [["1", "Campione", 1]])
@@ -203,7 +195,7 @@ struct UncapturedEditTests {
   func deletion() throws {
     try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
     try converge([a, b], space)
-    try write("DELETE FROM place", in: a)
+    try a.executeUnnoticed("DELETE FROM place")
     try a.write { _ = try $0.verify() }
     try converge([a, b], space)
     try expectEqualRows([a, b], rows, [["1", "Büsingen", 1]])
@@ -216,7 +208,7 @@ struct UncapturedEditTests {
     try converge([a, b], space)
     try b.execute("INSERT INTO place VALUES ('2', 'Baarle', 2)")
     try b.sync(space)
-    try write("UPDATE place SET price = 9", in: a)
+    try a.executeUnnoticed("UPDATE place SET price = 9")
     try a.write { _ = try $0.verify() }
     try converge([a, b], space)
     try expectEqualRows([a, b], rows, [["1", "Büsingen", 1], ["2", "Baarle", 2]])

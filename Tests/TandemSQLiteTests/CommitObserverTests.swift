@@ -4,6 +4,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
+@Suite("An observer of commits")
 struct CommitObserverTests {
   private let folder: TemporaryFolder
   private let database: Database

@@ -2,6 +2,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct DatabaseCancellationTests {
   private let folder: TemporaryFolder
   private let database: Database

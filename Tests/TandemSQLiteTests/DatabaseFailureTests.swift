@@ -10,6 +10,7 @@ import Testing
 #endif
 
 /// What goes wrong with files, and whether it is said clearly.
+@Suite(.timeLimit(.minutes(5)))
 struct DatabaseFailureTests {
   private let folder: TemporaryFolder
 

@@ -93,6 +93,15 @@ struct DatabaseFileTests {
   enum Removal: CaseIterable {
     case deletion, move, replacement
 
+    /// The files that are there then, with their words.
+    var rest: [(name: String, word: FieldValue)] {
+      switch self {
+      case .deletion: []
+      case .move: [("moved.db", "old")]
+      case .replacement: [("test.db", "new")]
+      }
+    }
+
     func perform(on path: String, in folder: TemporaryFolder) throws {
       switch self {
       case .deletion: try #require(unlink(path) == 0)
@@ -123,9 +132,8 @@ struct DatabaseFileTests {
       #expect(error.path == folder.file())
     }
     try database.close()
-    if removal == .replacement { #expect(try DatabaseFileTests.words(folder.file()) == [["new"]]) }
-    if removal == .move {
-      #expect(try DatabaseFileTests.words(folder.file("moved.db")) == [["old"]])
+    for (name, word) in removal.rest {
+      #expect(try DatabaseFileTests.words(folder.file(name)) == [[word]])
     }
   }
 

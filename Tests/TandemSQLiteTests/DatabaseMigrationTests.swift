@@ -3,6 +3,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
+@Suite("Migrations")
 struct DatabaseMigrationTests {
   private let folder: TemporaryFolder
   private let database: Database

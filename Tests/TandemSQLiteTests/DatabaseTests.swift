@@ -3,6 +3,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct DatabaseTests {
   private let folder: TemporaryFolder
   private let database: Database

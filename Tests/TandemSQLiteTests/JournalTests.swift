@@ -86,6 +86,7 @@ struct JournalTests {
       _ = try transaction.tableNames()
       _ = try database.write { try $0.execute("INSERT INTO t VALUES (1)") }
     }
+    #expect(try database.read { try $0.fetchValue("SELECT count(*) FROM t") } == 1)
     try database.close()
   }
 

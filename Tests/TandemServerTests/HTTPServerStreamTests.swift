@@ -62,7 +62,9 @@ import Testing
     #expect(throws: (any Error).self) { try http.connect() }
   }
 
-  @Test("A request without an answer does not keep the server from stopping: it gets 503")
+  @Test(
+    "A request without an answer does not keep the server from stopping: it gets 503, or its connection ends"
+  )
   func stopWithoutAnswer() async throws {
     var limits = HTTPServerLimits.patient
     limits.maxStopTime = .milliseconds(100)

@@ -7,7 +7,7 @@ import TestFolder
 import Testing
 
 /// The page for operators, and who may see which part.
-@Suite struct InspectorTests {
+@Suite("The inspector") struct InspectorTests {
   /// The clients, by their secrets; `local` is a program of a machine whose server has no tokens.
   enum Client: String, CaseIterable {
     case none, unknown, reader, writerOfAll, inspector, inspectorOfOther, inspectorOfAll, local
@@ -49,7 +49,7 @@ import Testing
     .local: [200, 200, 200, 404, 200, 200],
   ]
 
-  @Test("Each client may see what the table says", arguments: Client.allCases)
+  @Test("Each client may see what its token permits, and nothing else", arguments: Client.allCases)
   func rights(client: Client) async throws {
     let test = try TestService(tokens: client == .local ? nil : Self.tokens)
     for name in ["notes", "others"] { try await test.makeSpace(name) }

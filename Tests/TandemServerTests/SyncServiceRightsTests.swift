@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("Each client may do what the table says", arguments: Client.allCases)
+  @Test("Each client may do what its token permits, and nothing else", arguments: Client.allCases)
   func table(client: Client) async throws {
     for (space, expected) in [
       ("notes", Self.inExisting[client]), ("missing", Self.inMissing[client]),

@@ -105,6 +105,14 @@ import Testing
       }
     }
 
+    /// A place with a space, whose deliveries have begun.
+    static func begun(_ kind: Store) async throws -> Place {
+      let place = try await Place(kind)
+      try await place.store.begin(at: [:])
+      try await place.make("notes")
+      return place
+    }
+
     func delivery(
       to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits(),
       following: Following? = nil
@@ -245,9 +253,7 @@ import Testing
 
   @Test("A commit through this server is delivered without a look at all spaces")
   func notedCommits() async throws {
-    let place = try await Place(.directory)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(.directory)
     let (spaces, receiver) = (CountedSpaces(place.spaces), Receiver())
     var limits = Webhook.Limits()
     limits.pause = .seconds(3_600)
@@ -270,9 +276,7 @@ import Testing
     "A delivery is repeated until it is accepted, and later ones of its space wait",
     arguments: Store.allCases)
   func repeated(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     try await place.commit([1])
     let receiver = Receiver([500, 503, 429, 408, 301])
     try await settle(place.delivery(to: receiver), place)
@@ -288,9 +292,7 @@ import Testing
     "A delivery that is refused, or failed too often, is a dead letter, and can be sent again",
     arguments: Store.allCases)
   func deadLetters(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     var limits = Webhook.Limits()
     limits.maxAttemptCount = 3
     let receiver = Receiver([400, 500, 500, 500])
@@ -329,9 +331,7 @@ import Testing
     "A space that is deleted before a delivery is accepted is forgotten, with a line in the log",
     arguments: Store.allCases)
   func deleted(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     let revision = try await place.commit([1])
     try await settle(place.delivery(to: Receiver()), place)
     try await place.commit([2])
@@ -358,9 +358,7 @@ import Testing
     "Of a deleted space whose commits were all delivered, none is said to be missing",
     arguments: Store.allCases)
   func deletedAfterDelivery(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     let revision = try await place.commit([1])
     try await settle(place.delivery(to: Receiver()), place)
     try await place.spaces.delete("notes")
@@ -414,9 +412,7 @@ import Testing
     "A renamed space comes from its beginning, and the position of its former name goes",
     arguments: Store.allCases)
   func renamed(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     try await place.commit([1])
     try await settle(place.delivery(to: Receiver()), place)
     #expect(try await place.spaces.rename("notes", to: "other"))
@@ -436,9 +432,7 @@ import Testing
     "If there are as many dead letters as there may be, a space waits instead",
     arguments: Store.allCases)
   func fullOfLetters(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     var limits = Webhook.Limits()
     limits.maxLetterCount = 1
     let receiver = Receiver([400, 400, 400, 400])
@@ -455,9 +449,7 @@ import Testing
     "Deliveries that are cut off at any moment lose nothing, and keep the order",
     arguments: Store.allCases)
   func interrupted(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     let receiver = Receiver()
     for number in 1...30 {
       try await place.commit([number])
@@ -516,9 +508,7 @@ import Testing
 
   @Test("A turn that ends too soon for a request is prolonged first", arguments: Store.allCases)
   func prolonged(store: Store) async throws {
-    let place = try await Place(store)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(store)
     var limits = Webhook.Limits()
     limits.maxRequestTime = limits.lease + .seconds(1)
     let receiver = Receiver()
@@ -532,9 +522,7 @@ import Testing
 
   @Test("A server whose turn has ended without another one's does not name another server")
   func lapsed() async throws {
-    let place = try await Place(.directory)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(.directory)
     try await place.commit([1])
     var limits = Webhook.Limits()
     limits.lease = .zero
@@ -549,9 +537,7 @@ import Testing
 
   @Test("The signature is that of the time and the body under the secret")
   func signature() async throws {
-    let place = try await Place(.directory)
-    try await place.store.begin(at: [:])
-    try await place.make("notes")
+    let place = try await Place.begun(.directory)
     try await place.commit([1])
     let (receiver, secret) = (Receiver(), Array("0123456789abcdef".utf8))
     try await settle(place.delivery(to: receiver, secret: secret), place)

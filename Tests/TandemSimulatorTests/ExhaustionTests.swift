@@ -59,27 +59,31 @@ struct ExhaustionTests {
     #expect(counts[1] < counts[2])
   }
 
-  @Test(
-    "A deletion that came too late is of no concern if the space has accepted another one of the same value",
-    arguments: [true, false])
-  func equalDeletions(isSame: Bool) throws {
+  /// Checks a ledger in which one file's deletion came too late, with others of the same value before it.
+  private func checkLateDeletion(after deletions: [Int]) throws {
     var ledger = CompactLedger()
     ledger.note(.insert, 0, file: 0, before: nil, after: 0)
     ledger.accept(0)
     ledger.note(.delete, 1, file: 0, before: 0, after: nil)
     // One commit of the other file deletes the record, inserts it, and deletes it again.
     let first = CompactLedger.maxEditCount
-    if isSame { ledger.note(.delete, first, file: 1, before: 0, after: nil) }
+    for number in deletions { ledger.note(.delete, number, file: 1, before: 0, after: nil) }
     ledger.note(.insert, first + 1, file: 1, before: nil, after: first + 1)
     ledger.note(.delete, first + 2, file: 1, before: first + 1, after: nil)
     ledger.acceptDeletion(in: 1, before: 3)
     ledger.note(.insert, first + 3, file: 1, before: nil, after: first + 3)
     ledger.accept(first + 3)
-    func check() throws {
-      try ledger.check(
-        final: first + 3, hasRow: true, count: 0, recorded: [], hasRecords: false)
-    }
-    if isSame { try check() } else { #expect(throws: SimulationViolation.self) { try check() } }
+    try ledger.check(final: first + 3, hasRow: true, count: 0, recorded: [], hasRecords: false)
+  }
+
+  @Test(
+    "A deletion that came too late is of no concern if the space has accepted another one of the same value"
+  )
+  func equalDeletions() throws { try checkLateDeletion(after: [CompactLedger.maxEditCount]) }
+
+  @Test("A deletion that came too late is lost if the space has accepted none of the same value")
+  func lateDeletion() {
+    #expect(throws: SimulationViolation.self) { try checkLateDeletion(after: []) }
   }
 
   @Test("A search that ends early says so")

@@ -83,7 +83,7 @@ actor SynchronizationWorld {
 
   let remote = InMemoryRemote<MergeItem>()
   var policy: MergePolicy<MergeItem>
-  var epochPolicy: EpochPolicy
+  let epochPolicy: EpochPolicy
   var maxRoundCount = 8
   var pause: @Sendable (Int) async throws -> Void = { _ in }
   private(set) var devices: [Device]
@@ -116,8 +116,6 @@ actor SynchronizationWorld {
   }
 
   func setPolicy(_ policy: MergePolicy<MergeItem>) { self.policy = policy }
-
-  func setEpochPolicy(_ policy: EpochPolicy) { epochPolicy = policy }
 
   func setRounds(
     max count: Int, pause: @escaping @Sendable (Int) async throws -> Void

@@ -330,16 +330,13 @@ struct RemoteTests {
     }
   }
 
-  @Test(
-    "a server that ignores conditions is refused, and keeps its contents", arguments: [false, true])
-  func ignoredConditions(exists: Bool) async throws {
+  @Test("a server that ignores conditions is refused, and keeps its contents")
+  func ignoredConditions() async throws {
     let store = DocumentStore()
     try await withServer(store.answer) { server in
       let client = try SystemHTTPClient()
-      if exists {
-        _ = try await HTTPRemote<SharedNote>(url: server.url, client: client)
-          .push(push(nil, first, "a"))
-      }
+      _ = try await HTTPRemote<SharedNote>(url: server.url, client: client)
+        .push(push(nil, first, "a"))
       store.ignoresConditions = true
       let before = store.bytes
       let remote = HTTPRemote<SharedNote>(url: server.url, client: client)
@@ -348,7 +345,20 @@ struct RemoteTests {
         try await remote.push(push(revision, second, "b"))
       }
       #expect(error?.code == .unconditional)
-      if exists { #expect(store.bytes == before) }
+      #expect(store.bytes == before)
+    }
+  }
+
+  @Test("a server that ignores conditions is refused at the first push")
+  func ignoredConditionsOfCreation() async throws {
+    let store = DocumentStore()
+    store.ignoresConditions = true
+    try await withServer(store.answer) { server in
+      let remote = HTTPRemote<SharedNote>(url: server.url, client: try SystemHTTPClient())
+      let error = await #expect(throws: RemoteError.self) {
+        try await remote.push(push(nil, second, "b"))
+      }
+      #expect(error?.code == .unconditional)
     }
   }
 

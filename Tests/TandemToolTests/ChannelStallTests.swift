@@ -1,4 +1,5 @@
 import TestTool
+
 #if os(Linux)
   import Foundation
   import Tandem
@@ -47,13 +48,6 @@ import TestTool
       return try LinkFrame.hello(.connecting(client: nil, epoch: nil, sequence: nil)).bytes(
         maxByteCount: maxByteCount)
         + LinkFrame.values(LinkValues([message])).bytes(maxByteCount: maxByteCount)
-    }
-
-    /// How many bytes are in a pipe.
-    private func byteCount(_ descriptor: Int32) -> Int {
-      var count: Int32 = 0
-      _ = ioctl(descriptor, UInt(FIONREAD), &count)
-      return Int(count)
     }
 
     @Test("send: a listener that has no room is waited for no longer than was said")

@@ -102,7 +102,7 @@ struct FollowCommandTests: ShellSuite {
         for number in $(seq 1 100000); do
           sqlite3 $1.db "INSERT INTO note VALUES ('$1$number', 'title $1 $number'); \\
             UPDATE tally SET n = n + 1 WHERE id = '$1'"
-          timeout 2 $tandem sync $1.db -q 2>/dev/null || break
+          until timeout 2 $tandem sync $1.db -q 2>/dev/null; do [ -e gone ] && break 2; done
           echo "$1$number" >>$1.known
         done
         touch $1.done
@@ -112,6 +112,7 @@ struct FollowCommandTests: ShellSuite {
     try await run(
       "until [ $(cat a.known b.known 2>/dev/null | wc -l) -gt 12 ]; do sleep 0.05; done")
     await leader.kill()
+    try folder.write("", to: "gone")
     try await run("until [ -e a.done ] && [ -e b.done ]; do sleep 0.05; done")
     let before = try await run("$tandem sync idle.db -q", status: 2)
     #expect(before.error.contains(leader.url))

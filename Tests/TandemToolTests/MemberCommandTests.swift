@@ -207,8 +207,7 @@ struct MemberCommandTests: ShellSuite {
       "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "spaces/tokens"),
       "--listen", "127.0.0.1:0", "--json",
     ])
-    let line = try #require(await server.line())
-    let url = try #require(line.split(separator: "\"").first { $0.hasPrefix("http://") })
+    let url = try await server.servedURL()
     // Several at once, each of which replaces the file.
     let made = try await shell(
       """

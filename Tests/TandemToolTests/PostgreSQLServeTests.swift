@@ -6,8 +6,8 @@ import TestTool
 import Testing
 
 @Suite("Servers of one PostgreSQL database", .timeLimit(.minutes(5)))
-struct PostgreSQLServeTests {
-  private let folder: TemporaryFolder
+struct PostgreSQLServeTests: ShellSuite {
+  let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
@@ -15,16 +15,7 @@ struct PostgreSQLServeTests {
   private func serve(_ arguments: [String]) async throws -> (server: RunningTool, url: String) {
     let server = try RunningTool(
       ["serve", "--listen", "127.0.0.1:0", "--json"] + arguments)
-    let line = try #require(await server.line())
-    let url = try #require(line.split(separator: "\"").first { $0.hasPrefix("http://") })
-    return (server, String(url))
-  }
-
-  @discardableResult
-  private func shell(_ lines: String, status: Int32 = 0) async throws -> Tool.Result {
-    let result = try await Tool.shell(lines, in: folder)
-    #expect(result.status == status, "\(lines): \(result.output)\(result.error)")
-    return result
+    return (server, try await server.servedURL())
   }
 
   @Test("copies at two servers come in step, and one hears what the other commits")
@@ -120,11 +111,7 @@ struct PostgreSQLServeTests {
   }
 
   private func status(_ url: String, _ secret: String?) async throws -> Int {
-    var request = HTTPRequest("GET", url: "\(url)/v1/spaces")
-    if let secret { request.fields["Authorization"] = "Bearer \(secret)" }
-    return try await SystemHTTPClient(options: HTTPClientOptions()).response(
-      to: request, maxBodyByteCount: 1 << 20
-    ).head.status
+    try await answer("\(url)/v1/spaces", secret: secret).status
   }
 
   @Test("a missing schema, a password in the command, and a server that is not there are refused")

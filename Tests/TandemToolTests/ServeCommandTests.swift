@@ -4,7 +4,8 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite(.serialized) struct ServeCommandTests {
+@Suite("tandem serve", .serialized, .timeLimit(.minutes(5)))
+struct ServeCommandTests {
   @Test("It prints its address, serves until SIGTERM, and ends with 0")
   func wholeLife() async throws {
     let folder = try TemporaryFolder()
@@ -23,19 +24,16 @@ import Testing
   @Test(
     "What is not closed is refused with the remedy",
     arguments: [
-      (["--listen", "0.0.0.0:0"], "--tokens"), (["--listen", "[::]:0"], "--tokens"),
-      (["--tokens", "nothing"], "tandem token create"), (["--tls-cert", "c"], "--tls-key"),
-      (["--tls-cert", "nothing", "--tls-key", "nothing"], "cannot read nothing"),
-      (["--listen", "unix:x"], "HOST:PORT"), (["--max-header", "511"], "at least 512 bytes"),
-      (["--data", "/proc/none"], "cannot create the directory"),
+      ("--data x --listen 0.0.0.0:0", "--tokens"), ("--data x --listen '[::]:0'", "--tokens"),
+      ("--data x --tokens nothing", "tandem token create"), ("--data x --tls-cert c", "--tls-key"),
+      ("--data x --tls-cert nothing --tls-key nothing", "cannot read nothing"),
+      ("--data x --listen unix:x", "HOST:PORT"),
+      ("--data x --max-header 511", "at least 512 bytes"),
+      ("--data /proc/none", "cannot create the directory"),
     ])
-  func refusals(arguments: [String], part: String) async throws {
+  func refusals(arguments: String, part: String) async throws {
     let folder = try TemporaryFolder()
-    let lines =
-      "\"$tandem\" serve --data spaces \(arguments.map { "'\($0)'" }.joined(separator: " "))"
-    let result =
-      arguments[0] == "--data"
-      ? try await Tool.run(["serve"] + arguments) : try await Tool.shell(lines, in: folder)
+    let result = try await Tool.shell("\"$tandem\" serve \(arguments)", in: folder)
     #expect(result.status == 1 || result.status == 2)
     #expect(result.error.contains(part), "\(result.error)")
     #expect(result.output == "")
@@ -58,8 +56,7 @@ import Testing
       "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens"),
       "--listen", "127.0.0.1:0", "--json",
     ])
-    let line = try #require(await tool.line())
-    let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
+    let url = try await tool.servedURL()
     func status(
       _ path: String, _ secret: String, _ body: String? = nil
     ) async throws -> (Int, String) {
@@ -141,8 +138,7 @@ import Testing
       "--listen", "127.0.0.1:0", "--tls-cert", folder.path(of: "cert.pem"),
       "--tls-key", folder.path(of: "key.pem"), "--json",
     ])
-    let line = try #require(await tool.line())
-    let url = String(try #require(line.split(separator: "\"").last { $0.hasPrefix("http") }))
+    let url = try await tool.servedURL()
     func status(trusting name: String) async throws -> Int? {
       var options = HTTPClientOptions()
       options.certificateAuthorityFile = folder.path(of: "\(name).pem")
@@ -358,8 +354,7 @@ import Testing
       "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "t"), "--listen",
       "127.0.0.1:0", "--json",
     ])
-    let url = try #require(
-      await server.line()?.split(separator: "\"").last { $0.hasPrefix("http") })
+    let url = try await server.servedURL()
     for secret in [first.output, second.output] {
       let answer = try await answer(
         "\(url)/v1/spaces", secret: String(secret.dropLast()), body: nil)

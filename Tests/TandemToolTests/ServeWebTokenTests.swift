@@ -139,8 +139,7 @@ import Testing
       "--jwt-audience",
       "a", "--json",
     ])
-    let line = try #require(await tool.line())
-    let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
+    let url = try await tool.servedURL()
     #expect(try await answer("\(url)/v1/spaces", secret: secret).status == 200)
     #expect(try await answer("\(url)/v1/spaces", secret: "e30.e30.eA").status == 503)
     #expect(try await answer("\(url)/v1/spaces", secret: "a.b.c").status == 401)
@@ -148,26 +147,26 @@ import Testing
     #expect(await tool.end() == 0)
   }
 
+  private static let issuer = ["--jwt-issuer", "i", "--jwt-audience", "a"]
+
   @Test(
     "What cannot be kept safely is refused at the start",
     arguments: [
       (["--jwt-keys", "keys.json"], "--jwt-issuer and --jwt-audience"),
       (["--jwt-issuer", "x"], "--jwt-issuer belongs to --jwt-keys"),
-      (["--jwt-keys", "http://id.example/keys"], "https"),
-      (["--jwt-keys", "http://127.0.0.1.id.example/keys"], "https"),
-      (["--jwt-keys", "nothing"], "cannot read nothing"),
-      (["--jwt-keys", "empty.json"], "no key of the set"),
-      (["--jwt-keys", "empty.json", "--jwt-algorithms", "none"], "RS256"),
-      (["--jwt-keys", "empty.json", "--jwt-algorithms", "RS256,"], "RS256"),
+      (["--jwt-keys", "http://id.example/keys"] + issuer, "https"),
+      (["--jwt-keys", "http://127.0.0.1.id.example/keys"] + issuer, "https"),
+      (["--jwt-keys", "nothing"] + issuer, "cannot read nothing"),
+      (["--jwt-keys", "empty.json"] + issuer, "no key of the set"),
+      (["--jwt-keys", "empty.json", "--jwt-algorithms", "none"] + issuer, "RS256"),
+      (["--jwt-keys", "empty.json", "--jwt-algorithms", "RS256,"] + issuer, "RS256"),
     ])
   func refusals(arguments: [String], part: String) async throws {
     let folder = try TemporaryFolder()
     try folder.write(#"{"keys":[]}"#, to: "empty.json")
-    var all = arguments
-    if !part.contains("--jwt-issuer") { all += ["--jwt-issuer", "i", "--jwt-audience", "a"] }
     let result = try await Tool.shell(
       "\"$tandem\" serve --data spaces --listen 127.0.0.1:0 "
-        + all.map { "'\($0)'" }.joined(separator: " "), in: folder)
+        + arguments.map { "'\($0)'" }.joined(separator: " "), in: folder)
     #expect(result.status == 1 || result.status == 2)
     #expect(result.error.contains(part), "\(result.error)")
     #expect(result.output == "")

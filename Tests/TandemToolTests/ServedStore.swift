@@ -50,8 +50,7 @@ final class ServedStore {
   func start(_ options: [String] = []) async throws {
     let server = try RunningTool(
       ["serve", "--listen", "127.0.0.1:0", "--json"] + serveWords + options)
-    let line = try #require(await server.line())
-    url = String(try #require(line.split(separator: "\"").first { $0.hasPrefix("http://") }))
+    url = try await server.servedURL()
     self.server = server
   }
 

@@ -31,9 +31,7 @@ struct ServerSyncTests {
       "serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:0", "--tokens", tokens,
       "--json",
     ])
-    let line = try #require(await server.line())
-    url = try #require(
-      line.split(separator: "\"").first { $0.hasPrefix("http://") }.map(String.init))
+    url = try await server.servedURL()
   }
 
   @discardableResult

@@ -35,9 +35,7 @@ struct SpaceNameTests: ShellSuite {
     func start() async throws {
       guard server == nil else { return }
       let server = try RunningTool(["serve", "--listen", "127.0.0.1:\(port)", "--json"] + place)
-      let line = try #require(await server.line())
-      let url = try #require(line.split(separator: "\"").first { $0.hasPrefix("http://") })
-      port = String(url.split(separator: ":").last ?? "")
+      port = String(try await server.servedURL().split(separator: ":").last ?? "")
       self.server = server
     }
 

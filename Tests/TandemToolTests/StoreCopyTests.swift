@@ -18,9 +18,7 @@ struct StoreCopyTests: ShellSuite {
   private func serve(_ place: String, port: String) async throws -> (RunningTool, port: String) {
     let words = place.hasPrefix("host=") ? ["--store", place] : ["--data", place]
     let server = try RunningTool(["serve", "--listen", "127.0.0.1:\(port)", "--json"] + words)
-    let line = try #require(await server.line())
-    let url = try #require(line.split(separator: "\"").first { $0.hasPrefix("http://") })
-    return (server, String(url.split(separator: ":").last ?? ""))
+    return (server, String(try await server.servedURL().split(separator: ":").last ?? ""))
   }
 
   /// The address of a database with the schema.

@@ -25,24 +25,23 @@ struct SyncCommandTests: ShellSuite {
 
   @Test("attach names what the space cannot check, unless it is quiet")
   func uncheckedConstraints() async throws {
-    for (name, option) in [("a", ""), ("b", "-q")] {
-      let attached = try await shell(
-        """
-        sqlite3 \(name).db "CREATE TABLE p (id TEXT PRIMARY KEY);
-          CREATE TABLE q (id TEXT PRIMARY KEY);
-          CREATE TABLE c (id TEXT PRIMARY KEY, p REFERENCES p, x REFERENCES q);
-          CREATE UNIQUE INDEX one ON c (p) WHERE x IS NULL; INSERT INTO c VALUES ('o', 'none', 1)"
-        $tandem attach \(name).db --space s.space --table p --table c \(option)
-        """)
-      let notices = attached.error.split(separator: "\n").dropFirst()
-      guard option.isEmpty else { return #expect(attached.error.isEmpty) }
-      #expect(notices.count == 2)
-      #expect(
-        notices.contains { $0.hasPrefix("tandem: a.db: c refers to q, which is not attached") })
-      #expect(
-        notices.last?.hasPrefix("tandem: a.db: 1 row of c refers to rows of p that do not exist")
-          == true)
+    try await shell(
+      """
+      sqlite3 a.db "CREATE TABLE p (id TEXT PRIMARY KEY);
+        CREATE TABLE q (id TEXT PRIMARY KEY);
+        CREATE TABLE c (id TEXT PRIMARY KEY, p REFERENCES p, x REFERENCES q);
+        CREATE UNIQUE INDEX one ON c (p) WHERE x IS NULL; INSERT INTO c VALUES ('o', 'none', 1)"
+      cp a.db b.db
+      """)
+    let attach = { (words: String) in "$tandem attach \(words) --space s.space --table p --table c"
     }
+    let notices = try await shell(attach("a.db")).error.split(separator: "\n").dropFirst()
+    #expect(notices.count == 2)
+    #expect(notices.contains { $0.hasPrefix("tandem: a.db: c refers to q, which is not attached") })
+    #expect(
+      notices.last?.hasPrefix("tandem: a.db: 1 row of c refers to rows of p that do not exist")
+        == true)
+    #expect(try await shell(attach("b.db -q")).error.isEmpty)
   }
 
   @Test("a write that bypassed the triggers is found by --verify, and kept as a conflict")
@@ -98,9 +97,10 @@ struct SyncCommandTests: ShellSuite {
     }
   }
 
-  @Test("a watch that cannot write its events ends")
+  @Test(
+    "a watch that cannot write its events ends",
+    .enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "there is no /dev/full"))
   func fullOutput() async throws {
-    guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
     try await attachCopies()
     let ended = try await shell("$tandem sync a.db --watch --json >/dev/full", status: 2)
     #expect(ended.error.contains("cannot write output"))

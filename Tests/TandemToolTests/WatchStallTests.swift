@@ -1,4 +1,5 @@
 import TestTool
+
 #if os(Linux)
   import Foundation
   import TestFolder
@@ -82,13 +83,6 @@ import TestTool
       for _ in 0..<max(0, pageCount - 1) { write(descriptor, page, page.count) }
       write(descriptor, page, page.count - room)
       return byteCount(descriptor)
-    }
-
-    /// How many bytes are in a pipe.
-    private func byteCount(_ descriptor: Int32) -> Int {
-      var count: Int32 = 0
-      _ = ioctl(descriptor, UInt(FIONREAD), &count)
-      return Int(count)
     }
 
     /// Returns when a process has come to leave both signals to the system.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import TandemHTTP
 package import TestFolder
+internal import Testing
 
 /// The executable `tandem`, or another, while it runs: what it writes arrives line by line.
 package final class RunningTool {
@@ -47,6 +48,12 @@ package final class RunningTool {
 
   /// The next line of standard output; `nil` at its end.
   package func line() async -> String? { await outputLines.next() }
+
+  /// The address that the next line of standard output has, as of a server that has started.
+  package func servedURL() async throws -> String {
+    let words = try #require(await line()).split { "\" ".contains($0) }
+    return String(try #require(words.first { $0.hasPrefix("http") }))
+  }
 
   /// The next line of standard error; `nil` at its end.
   package func errorLine() async -> String? { await errorLines.next() }

@@ -70,3 +70,12 @@ extension TemporaryFolder {
     try FileHandle(forWritingTo: URL(fileURLWithPath: write("", to: name)))
   }
 }
+
+#if os(Linux)
+  /// How many bytes are in a pipe.
+  package func byteCount(_ descriptor: Int32) -> Int {
+    var count: Int32 = 0
+    _ = ioctl(descriptor, UInt(FIONREAD), &count)
+    return Int(count)
+  }
+#endif
