@@ -84,7 +84,7 @@ struct UncapturedEditTests {
     try converge([a, b], space)
     try b.execute("UPDATE place SET name = 'Baarle' WHERE id = '1'")
     try b.sync(space)
-    try write("UPDATE place SET name = 'Samnaun' WHERE id = '2'", in: a)
+    try a.executeUnnoticed("UPDATE place SET name = 'Samnaun' WHERE id = '2'")
     if !later.isEmpty { try a.execute(later) }
     try a.database.migrate([
       DatabaseMigration("change") { try $0.execute(SQL(text: "ALTER TABLE place \(change)")) }
@@ -100,11 +100,11 @@ struct UncapturedEditTests {
   func announcedColumn() throws {
     try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
     try converge([a, b], space)
-    try write("INSERT INTO place VALUES ('2', 'Campione', 2)", in: a)
+    try a.executeUnnoticed("INSERT INTO place VALUES ('2', 'Campione', 2)")
     try a.dropColumn("price", of: "place")
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT id, name FROM place", [["1", "Büsingen"]])
-    #expect(try overruledNames(a) == ["Campione"])
+    #expect(try overruledNames(a).contains("Campione"))
   }
 
   @Test("The pull that follows a new column records nothing if the triggers noted all edits")
