@@ -35,9 +35,7 @@ struct RefusedParentTests {
     try files[1].execute("INSERT INTO user VALUES ('b', 'same')")
     try files[1].execute(edit)
     for change in changes {
-      try files[1].write { try $0.beginSchemaChange() }
-      try files[1].execute(change)
-      try files[1].write { try $0.endSchemaChange() }
+      try files[1].changeSchema(change)
     }
     try converge([files[1], files[0]], space)
     return (files[0], files[1])
@@ -55,7 +53,7 @@ struct RefusedParentTests {
   func edited(owner: String) throws {
     let (a, b) = try files(owner, Self.edit)
     try expectEqualRows([a, b], rows, [["d", "1", 0, "x"]])
-    let edits = try b.read { try $0.keptEdits(.rejected) }
+    let edits = try b.rejected()
     #expect(edits.map(\.table) == ["user", "doc"])
     try b.write {
       try $0.resolve(.one(edits[0].id), by: .fields(["mail": "other"]))
@@ -75,7 +73,7 @@ struct RefusedParentTests {
     let (a, b) = try files("REFERENCES user", Self.edit, changes: changes)
     let rows = "SELECT id, owner, k FROM doc"
     try expectEqualRows([a, b], rows, [["d", "1", 0]])
-    let edits = try b.read { try $0.keptEdits(.rejected) }
+    let edits = try b.rejected()
     try b.write {
       try $0.resolve(.one(edits[0].id), by: .fields(["mail": "other"]))
       try $0.retry(.rejected)
@@ -88,7 +86,7 @@ struct RefusedParentTests {
   func joined() throws {
     let (a, b) = try files("REFERENCES user ON DELETE SET NULL", same: [["mail"]], Self.edit)
     try expectEqualRows([a, b], rows, [["d", "a", 5, "mine"]])
-    #expect(try b.read { try $0.keptEdits(.rejected) }.isEmpty)
+    #expect(try b.rejected().isEmpty)
   }
 
   @Test(
@@ -99,7 +97,7 @@ struct RefusedParentTests {
       "\(constraint) REFERENCES user ON DELETE SET NULL",
       "INSERT INTO doc VALUES ('new', 'b', 5, 'mine')")
     try expectEqualRows([a, b], rows, [["d", "1", 0, "x"]])
-    let edits = try b.read { try $0.keptEdits(.rejected) }
+    let edits = try b.rejected()
     #expect(edits.map(\.table) == ["user", "doc"] && edits.allSatisfy { $0.base == nil })
   }
 
@@ -109,7 +107,7 @@ struct RefusedParentTests {
       "NOT NULL REFERENCES user, helper TEXT REFERENCES user ON DELETE SET NULL",
       "INSERT INTO doc (id, owner, helper) VALUES ('new', 'b', 'b')")
     try expectEqualRows([a, b], "SELECT id FROM doc", [["d"]])
-    #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.table) == ["user", "doc"])
+    #expect(try b.rejected().map(\.table) == ["user", "doc"])
   }
 
   @Test(
@@ -124,9 +122,7 @@ struct RefusedParentTests {
     try a.sync(space)
     try b.execute("UPDATE doc SET v = 'taken' WHERE id = '1'")
     if edit.isEmpty {
-      try b.write { try $0.beginSchemaChange() }
-      try b.execute("ALTER TABLE doc RENAME COLUMN t TO renamed")
-      try b.write { try $0.endSchemaChange() }
+      try b.changeSchema("ALTER TABLE doc RENAME COLUMN t TO renamed")
     } else {
       try b.execute(edit)
     }
@@ -134,7 +130,7 @@ struct RefusedParentTests {
     try expectEqualRows(
       [a, b], "SELECT id, v, note FROM doc",
       [["1", "v1", "n"], ["9", "taken", edit.isEmpty ? "n" : "mine"]])
-    #expect(try b.read { try $0.keptEdits(.rejected) }.map(\.primaryKey) == [["1"]])
+    #expect(try b.rejected().map(\.primaryKey) == [["1"]])
   }
 
   @Test(
@@ -146,13 +142,7 @@ struct RefusedParentTests {
     try b.sync(space)
     try b.execute(
       "CREATE TABLE draft (user TEXT REFERENCES user ON DELETE CASCADE, text TEXT)")
-    // No trigger notes the row.
-    try b.database.write { transaction in
-      let connection = transaction.connection
-      try connection.withoutTriggers {
-        try connection.execute("INSERT INTO user VALUES ('b', 'm')")
-      }
-    }
+    try b.executeUnnoticed("INSERT INTO user VALUES ('b', 'm')")
     try b.execute("INSERT INTO draft VALUES ('b', 'my only novel')")
     if isAdopted {
       try space.startNewHistory()

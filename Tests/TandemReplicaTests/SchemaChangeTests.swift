@@ -212,9 +212,7 @@ struct SchemaChangeTests {
     try b.execute("UPDATE note SET title = 'of b' WHERE id = 'm'")
     try b.sync(space)
     for change in changes {
-      try a.write { try $0.beginSchemaChange() }
-      try a.execute("ALTER TABLE note \(change)")
-      try a.write { try $0.endSchemaChange() }
+      try a.changeSchema("ALTER TABLE note \(change)")
     }
     try converge([a, b], space)
     try expectEqualRows([a, b], Self.query, [["m", "of b", "of m"], ["n", "N", "of n"]])

@@ -130,11 +130,23 @@ struct RowPlacing {
   mutating func rejectEdits(
     of placement: RowPlacement, _ reason: String, others: Record?, newRowKeeps rest: Record? = nil
   ) throws {
+    let (table, key) = (placement.table, placement.key)
     var content = placement.row.local ?? placement.result
-    let base = placement.row.seenBase ?? rest
+    var base = placement.row.seenBase ?? rest
+    if base != nil, base.hasSameStorage(as: content), placement.remote != nil {
+      // The edits are of columns that the table got or lost.
+      (content, base) = (placement.result, placement.remote)
+    }
     let isInsertion = base == nil && placement.remote == nil
     if isInsertion, let record = content {
-      content = try tables.takeDroppedEdits(of: placement.table, placement.key, into: record)
+      content = try tables.takeDroppedEdits(of: table, key, into: record)
+    }
+    // An edit of a column that the table has again is one of those that are kept.
+    for edit in try tables.droppedEdits(of: table, key)
+    where edit.isKnown && !edit.isMissing(in: table)
+      && edit.value.hasSameStorage(as: content?[edit.name.text] ?? .null)
+    {
+      try tables.forget(edit, table, key)
     }
     // A row that the space does not have is written as a whole when it comes back.
     let id = try tables.reject(
