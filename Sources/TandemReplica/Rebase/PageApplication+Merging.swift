@@ -63,11 +63,15 @@ extension PageApplication {
       } else {
         let column = columnChanges[row.table.name]?.added.first { $0.name == edit.name }
         guard let column, let present = row.present?[edit.name.text] else { continue }
-        // A value that not all rows got is a later edit, to which an earlier addition is added.
+        // A value that not all rows got is a later edit. An earlier addition is added to it, unless the column has got
+        // its name back: then the value has both.
         if !column.isStandard(present) {
-          value =
-            merging.merging(of: row.table.name).sum(
-              edit.name.text, base: column.standard, local: present, remote: value) ?? present
+          let sum =
+            edits.contains { $0.isMissing(in: row.table) }
+            ? nil
+            : merging.merging(of: row.table.name).sum(
+              edit.name.text, base: column.standard, local: present, remote: value)
+          value = sum ?? present
         }
       }
       edit.write(value, to: &local)
