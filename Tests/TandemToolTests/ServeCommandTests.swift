@@ -14,6 +14,7 @@ struct ServeCommandTests {
     let line = try #require(await tool.line())
     #expect(line.wholeMatch(of: #/{"event":"listening","url":"http://127\.0\.0\.1:\d+"}/#) != nil)
     #expect(await tool.errorLine()?.contains("without access tokens") == true)
+    #expect(await tool.errorLine()?.contains("there are no spaces yet") == true)
     let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
     #expect(try await answer("\(url)/healthz").text == #"{"status":"ok"}"#)
     tool.signal(SIGTERM)

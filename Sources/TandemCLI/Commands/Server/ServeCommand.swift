@@ -284,13 +284,6 @@ enum ServeCommand: Command {
     let metrics = ServerMetrics(version: PackageVersion.current, following: following)
     let limits = serviceLimits(arguments)
     let spaces = try await spaces(arguments, limits.messages, metrics, warn)
-    if following == nil, let spaces = spaces as? SpaceDirectory, try spaces.names().isEmpty {
-      log(
-        ServerEvent(
-          .notice,
-          "there are no spaces yet in \(directory); if it is the wrong directory, replicas meet a new history and stop"
-        ))
-    }
     var follower: Follower?
     if let server, let following, let copies = spaces as? SpaceDirectory {
       try await begin(server, in: directory, log)
@@ -352,6 +345,13 @@ enum ServeCommand: Command {
       log(
         ServerEvent(
           .notice, "inspect the spaces in a browser: \(httpServer.url)\(Inspector.path)"))
+    }
+    if following == nil, let spaces = spaces as? SpaceDirectory, try spaces.names().isEmpty {
+      log(
+        ServerEvent(
+          .notice,
+          "there are no spaces yet in \(directory); if it is the wrong directory, replicas meet a new history and stop"
+        ))
     }
     log(ServerEvent(.notice, "tandem \(PackageVersion.current) serves on \(httpServer.url)"))
     try print("listening", url: httpServer.url, arguments)
