@@ -54,10 +54,50 @@ enum CommandCases {
     ]
   }
 
+  /// The well-known tools for this job, from PyPI.
+  static let lists = BenchmarkGroup(name: "command-lists") {
+    let folder = try TemporaryFolder()
+    let (tandem, csvDiff) = (try Program.tandem(), try Program.peer("csv-diff"))
+    let daff = try Program.peer("daff")
+    let files = [folder.path("old.csv"), folder.path("new.csv")]
+    let old = (0..<50_000).map { "\($0),Place number \($0),\($0 * 7_919 % 1_000_003),DE" }
+    let new = old.indices.compactMap { index in
+      index % 300 == 0 ? nil : old[index] + (index % 300 == 1 ? "E" : "")
+    }
+    for (path, lines) in zip(files, [old, new]) {
+      try (["id,name,number,country"] + lines).map { $0 + "\n" }.joined()
+        .write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    return [
+      Benchmark(
+        name: "difference of two CSV files, 50,000 records, 1 % changed",
+        ours: .init(name: "tandem diff") {
+          // Two lines name the files.
+          try tandem.output(["diff", "--key", "id"] + files, statuses: [1]).lineCount - 2
+        },
+        others: [
+          .init(name: "csv-diff") {
+            // The first line: 167 rows changed, 167 rows removed
+            let line = try csvDiff.output(["--key=id"] + files).prefix { $0 != "\n" }
+            return line.split(separator: " ").compactMap { Int($0) }.reduce(0, +)
+          },
+          .init(name: "daff") {
+            try daff.output(["diff", "--no-color", "--id", "id"] + files).split(separator: "\n")
+              .count { $0.hasPrefix("---") || $0.hasPrefix("->") }
+          },
+        ],
+        goals: [
+          Benchmark.goal(atLeast: 3, timesFasterThan: "csv-diff"),
+          Benchmark.goal(atLeast: 30, timesFasterThan: "daff"),
+        ])
+    ]
+  }
+
   static let mirror = BenchmarkGroup(name: "command-mirror") {
     let folder = try TemporaryFolder()
     let sqlite = try Program.system("sqlite3")
     let tandem = try Program.tandem()
+    let sqliteUtils = try Program.peer("sqlite-utils")
     let list = folder.path("list.json")
     try places(100_000).write(toFile: list, atomically: true, encoding: .utf8)
     let insertion = """
@@ -82,6 +122,11 @@ enum CommandCases {
       folder.removeDatabase("json.db")
       return Int(try sqlite.output([folder.path("json.db"), insertion]).dropLast())
     }
+    let utils = Benchmark.Contender(name: "sqlite-utils insert") {
+      folder.removeDatabase("utils.db")
+      try sqliteUtils.output(["insert", folder.path("utils.db"), "t", list, "--pk", "id"])
+      return nil
+    }
     let second = Benchmark.Contender(name: "tandem mirror, nothing changed") {
       guard try mirror(into: "unchanged.db") == 0 else {
         throw Program.Failure(description: "an unchanged list was written again")
@@ -90,8 +135,12 @@ enum CommandCases {
     }
     return [
       Benchmark(
-        name: "100,000 records of a JSON file into a new table", ours: first, others: [json],
-        goals: [Benchmark.goal(atMost: 3, times: json.name)]),
+        name: "100,000 records of a JSON file into a new table", ours: first,
+        others: [json, utils],
+        goals: [
+          Benchmark.goal(atMost: 3, times: json.name),
+          Benchmark.goal(atLeast: 2, timesFasterThan: utils.name),
+        ]),
       Benchmark(
         name: "100,000 records of a JSON file, nothing changed", ours: second, others: [first],
         goals: [Benchmark.goal(atMost: 0.5, times: first.name)]),

@@ -22,6 +22,11 @@ struct Program {
     return Program(path: path)
   }
 
+  /// A program from PyPI that `scripts/bench` installed.
+  static func peer(_ name: String) throws -> Program {
+    Program(path: try built("PEERS").path + "/" + name)
+  }
+
   /// A program of the system.
   static func system(_ name: String) throws -> Program {
     let path = "/usr/bin/\(name)"
