@@ -39,7 +39,7 @@ private struct Sight {
     watched.age = 7
     watched.title = "c"
     var iterator = names.makeAsyncIterator()
-    #expect(await iterator.next() == "c")
+    #expect(await iterator.next(isolation: #isolation) == "c")
     #expect(model.name == "c" && model.age == 7)
   }
 

@@ -92,7 +92,7 @@ struct ChannelIsolationTests {
   @MainActor func readerStops() async {
     let hub = ChannelHub()
     let channel = Channel<User>(id: 1)
-    var values: ChannelValues<Int>? = hub.values(of: \.age, on: channel)
+    var values = Optional(hub.values(of: \.age, on: channel))
     #expect(values != nil && hub.channelCount == 1)
     values = nil
     hub.releaseEnded()

@@ -24,7 +24,9 @@ private actor Hall {
 
   func leave(_ id: Int) { models[id] = nil }
 
-  func ages(of id: Int) -> ChannelValues<Int> { hub.values(of: \.age, on: Channel<User>(id: id)) }
+  func ages(of id: Int) -> some AsyncSequence<Int, Never> & Sendable {
+    hub.values(of: \.age, on: Channel<User>(id: id))
+  }
 
   func channelCount() -> Int {
     hub.releaseEnded()

@@ -69,7 +69,7 @@ extension ChannelConnection {
 
 /// Expects the next value of a sequence.
 @MainActor func expect<Value: Equatable>(
-  _ value: Value, from iterator: inout ChannelValues<Value>.Iterator,
+  _ value: Value, from iterator: inout some AsyncIteratorProtocol<Value, Never>,
   sourceLocation: SourceLocation = #_sourceLocation
 ) async {
   let next = await iterator.next(isolation: #isolation)

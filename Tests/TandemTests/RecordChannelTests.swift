@@ -149,8 +149,9 @@ struct RecordChannelTests {
   /// and the ages that the model gets.
   private func following(
     _ body:
-      @MainActor (Database, DatabaseConnection, inout ChannelValues<Int>.Iterator) async throws
-      -> Void
+      @MainActor (
+        Database, DatabaseConnection, inout any AsyncIteratorProtocol<Int, Never>
+      ) async throws -> Void
   ) async throws {
     let folder = try TemporaryFolder()
     let other = try DatabaseConnection(path: folder.path(of: "a.db"))
@@ -158,7 +159,8 @@ struct RecordChannelTests {
     try other.execute("INSERT INTO user VALUES (1, 'Nike', 21)")
     let database = try Database(path: folder.path(of: "a.db"))
     hub.bind(model, to: channel, through: map)
-    var ages = hub.values(of: \User.age, on: channel).makeAsyncIterator()
+    var ages: any AsyncIteratorProtocol<Int, Never> = hub.values(of: \User.age, on: channel)
+      .makeAsyncIterator()
     let task = Task { try await hub.follow(LiveQuery(table: "user"), in: database, by: users) }
     let first = await ages.next(isolation: #isolation)
     #expect(first == 21 && model.name == "Nike" && model.isStored)

@@ -88,7 +88,7 @@ extension ChannelHub {
     return subscription
   }
 
-  /// The values of one property from now on, after the remembered one.
+  /// The values of one property from now on, after the remembered one, to be iterated once, in any isolation domain.
   ///
   /// The sequence ends when the hub is released. If the reader is slower than the senders, the newest
   /// `maxBufferedValueCount` values are kept and older ones are lost. A value that equals the one before it is
@@ -96,7 +96,7 @@ extension ChannelHub {
   public func values<Subject, Value: Equatable & Sendable>(
     of property: KeyPath<Subject, Value>, on channel: Channel<Subject>,
     maxBufferedValueCount: Int = 64
-  ) -> ChannelValues<Value> {
+  ) -> some AsyncSequence<Value, Never> & Sendable {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(max(1, maxBufferedValueCount)))
     let reader = ValueReader(continuation)
@@ -106,7 +106,7 @@ extension ChannelHub {
         if case .terminated = reader.continuation.yield(value) { return false }
         return true
       })
-    return ChannelValues(stream: stream)
+    return stream
   }
 
   @discardableResult

@@ -1,19 +1,16 @@
 /// The commits of a space, see ``SyncService/commits(in:after:)``.
-public struct CommitSequence: AsyncSequence, Sendable {
-  /// The changes of one or several commits.
-  public typealias Element = CommittedChanges
-
+struct CommitSequence: AsyncSequence, Sendable {
   let service: SyncService
   let space: String
   let position: CommitPosition
 
   /// Begins at the position.
-  public func makeAsyncIterator() -> AsyncIterator {
+  func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(service: service, space: space, position: position)
   }
 
   /// Reads commits.
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let service: SyncService
     fileprivate let space: String
     fileprivate var position: CommitPosition
@@ -22,7 +19,7 @@ public struct CommitSequence: AsyncSequence, Sendable {
     private static let pause = Duration.seconds(1)
 
     /// The next changes; waits for them. Cancelling the task ends the wait by `CancellationError`.
-    public mutating func next() async throws -> CommittedChanges? {
+    mutating func next() async throws -> CommittedChanges? {
       while true {
         let start = position
         let reading = try await service.spaces.with(space) { [space] store in

@@ -88,7 +88,9 @@ extension SyncService {
   ///   - position: Where to begin; `nil` for all records.
   /// - Throws: The iterator throws ``/TandemSync/SyncRequestError`` with code `unknownSpace` if there is no such space, or
   ///   it was deleted or renamed; errors of the store. It may be begun again from the last position.
-  public func commits(in space: String, after position: CommitPosition? = nil) -> CommitSequence {
+  public func commits(
+    in space: String, after position: CommitPosition? = nil
+  ) -> some AsyncSequence<CommittedChanges, any Error> & Sendable {
     CommitSequence(service: self, space: space, position: position ?? .start)
   }
 
