@@ -25,26 +25,3 @@ public protocol ChannelListener: Sendable {
   /// Accepts no more connections, from any thread.
   func close()
 }
-
-/// The delays before successive attempts to connect: each is twice as long as the one before, and the first
-/// one follows a connection that has lasted.
-package struct RetryDelay: Sendable {
-  private let first: Duration
-  private let longest: Duration
-  private var next: Duration
-
-  package init(_ options: ChannelLinkOptions) {
-    first = options.firstRetryDelay
-    longest = options.maxRetryDelay
-    next = first
-  }
-
-  /// The delay after an attempt that took the given time, with the connection if there was one. A short
-  /// connection does not count: a peer may close each connection because of the values that it gets.
-  package mutating func delay(after attempt: Duration) -> Duration {
-    if attempt >= longest { next = first }
-    let delay = next
-    next = min(next * 2, longest)
-    return delay
-  }
-}

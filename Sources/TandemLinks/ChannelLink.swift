@@ -103,7 +103,8 @@ extension ChannelLink {
   ) async {
     do {
       try await withPeer(as: .connecting) { peer in
-        var retry = RetryDelay(options)
+        let backoff = options.backoff
+        var failureCount = 0
         while !Task.isCancelled {
           let start = now()
           do {
@@ -112,7 +113,9 @@ extension ChannelLink {
           } catch {
             onBreak(Self.linkError(error))
           }
-          await wait(retry.delay(after: start.duration(to: now())))
+          // A short connection does not count: a peer may close each one because of the values that it gets.
+          failureCount = start.duration(to: now()) < backoff.max ? failureCount + 1 : 1
+          await wait(backoff.delay(afterFailure: failureCount, chance: 1))
         }
       }
     } catch {

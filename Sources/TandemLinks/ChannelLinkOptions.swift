@@ -1,3 +1,5 @@
+package import TandemRecords
+
 /// The limits and delays of a link.
 public struct ChannelLinkOptions: Hashable, Sendable {
   /// The maximum number of bytes of a frame. A batch is one frame if it fits into it.
@@ -23,6 +25,9 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   public var firstRetryDelay: Duration
   /// The maximum delay between attempts.
   public var maxRetryDelay: Duration
+
+  /// The delays between attempts.
+  package var backoff: Backoff { Backoff(first: firstRetryDelay, max: maxRetryDelay, jitter: 0) }
 
   /// Limits that suit an application.
   public init(

@@ -28,7 +28,8 @@ extension ChannelCommand {
   private static func listenConnected(
     to address: SocketAddress, _ printer: MessagePrinter
   ) async throws {
-    var retry = RetryDelay(ChannelLinkOptions())
+    let backoff = ChannelLinkOptions().backoff
+    var failureCount = 0
     var lastReason: String?
     while await !printer.isDone, !Task.isCancelled {
       let start = ContinuousClock.now
@@ -41,7 +42,8 @@ extension ChannelCommand {
       if await printer.isDone || Task.isCancelled { return }
       if reason != lastReason { TandemCLI.report("waiting for \(address): \(reason)") }
       lastReason = reason
-      try? await Task.sleep(for: retry.delay(after: start.duration(to: .now)))
+      failureCount = start.duration(to: .now) < backoff.max ? failureCount + 1 : 1
+      try? await Task.sleep(for: backoff.delay(afterFailure: failureCount, chance: 1))
     }
   }
 
