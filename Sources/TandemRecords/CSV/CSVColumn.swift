@@ -12,7 +12,7 @@ package enum CSVColumnKind: Hashable, Sendable {
 
 /// The types that fit all values of a CSV column read so far.
 ///
-/// The rule is in ``RecordReader/records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
+/// The rule is in ``RecordReader/records(in:format:csv:)-([UInt8],_,_)``.
 struct CSVColumn {
   /// The type of a column's values.
   enum ValueType {

@@ -14,11 +14,9 @@ extension RecordReader {
   /// - Complexity: O(*n*) in the number of bytes.
   public static func read<Value: Decodable>(
     _ type: [Value].Type = [Value].self, in bytes: [UInt8], format: RecordFormat,
-    coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions(),
-    limits: RecordLimits = RecordLimits()
+    coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions()
   ) throws -> [Value] {
-    try records(in: bytes, format: format, csv: csv, limits: limits).enumerated().map {
-      offset, record in
+    try records(in: bytes, format: format, csv: csv).enumerated().map { offset, record in
       do {
         return try record.decoded(as: Value.self, coding: coding)
       } catch var error as RecordError {
@@ -31,18 +29,16 @@ extension RecordReader {
   /// Reads a list of a text as values of a `Codable` type, by the rules for bytes.
   public static func read<Value: Decodable>(
     _ type: [Value].Type = [Value].self, in text: String, format: RecordFormat,
-    coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions(),
-    limits: RecordLimits = RecordLimits()
+    coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions()
   ) throws -> [Value] {
-    try read(type, in: Array(text.utf8), format: format, coding: coding, csv: csv, limits: limits)
+    try read(type, in: Array(text.utf8), format: format, coding: coding, csv: csv)
   }
 
-  /// Reads the records of a text; see ``records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
+  /// Reads the records of a text; see ``records(in:format:csv:)-([UInt8],_,_)``.
   public static func records(
-    in text: String, format: RecordFormat, csv: CSVOptions = CSVOptions(),
-    limits: RecordLimits = RecordLimits()
+    in text: String, format: RecordFormat, csv: CSVOptions = CSVOptions()
   ) throws(RecordError) -> [Record] {
-    try records(in: Array(text.utf8), format: format, csv: csv, limits: limits)
+    try records(in: Array(text.utf8), format: format, csv: csv)
   }
 }
 

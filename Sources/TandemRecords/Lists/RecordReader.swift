@@ -36,46 +36,44 @@ public enum RecordReader {
   ///
   /// Consecutive records with the same fields share their layout.
   ///
+  /// A record whose text is longer than 1,000,000,000 bytes, and a field in which arrays and objects nest
+  /// more than 512 deep, are errors with the code `limitExceeded`.
+  ///
   /// - Complexity: O(*n*) in the number of bytes.
   public static func records(
-    in bytes: UnsafeRawBufferPointer, format: RecordFormat, csv: CSVOptions = CSVOptions(),
-    limits: RecordLimits = RecordLimits()
+    in bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions()
   ) throws(RecordError) -> [Record] {
-    guard format.isCSV else {
-      return try objects(in: bytes, format: format, limits: limits, keepsSpans: false).records
-    }
-    return try read(bytes, csv) { CSVReader($0, format: format, csv, limits) }.output
+    try records(in: bytes, format: format, csv: csv, limits: RecordLimits())
   }
 
-  /// Reads the records of a text; see
-  /// ``records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
-  public static func records(
-    in bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions(),
-    limits: RecordLimits = RecordLimits()
+  package static func records(
+    in bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions(), limits: RecordLimits
   ) throws(RecordError) -> [Record] {
     try bytes.withUnsafeBytes { bytes in
       Result { () throws(RecordError) in
-        try records(in: bytes, format: format, csv: csv, limits: limits)
+        guard format.isCSV else {
+          return try objects(in: bytes, format: format, limits: limits, keepsSpans: false).records
+        }
+        return try read(bytes, csv) { CSVReader($0, format: format, csv, limits) }.output
       }
     }.get()
   }
 
   /// Reads the records of a text into about as many bytes as it has; see
-  /// ``records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
+  /// ``records(in:format:csv:)-([UInt8],_,_)``.
   public static func packedRecords(
-    in bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions(),
-    limits: RecordLimits = RecordLimits()
+    in bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions()
   ) throws(RecordError) -> PackedRecords {
     try bytes.withUnsafeBytes { bytes in
       Result { () throws(RecordError) in
         guard format.isCSV else {
           var records = PackedRecords()
-          var stream = RecordStream(format: format, limits: limits)
+          var stream = RecordStream(format: format)
           try stream.readAll(bytes, into: &records)
           return records
         }
         return try read(bytes, csv) {
-          PackedCSVReader(csv: CSVReader($0, format: format, csv, limits))
+          PackedCSVReader(csv: CSVReader($0, format: format, csv, RecordLimits()))
         }.output
       }
     }.get()
@@ -83,7 +81,7 @@ public enum RecordReader {
 
   /// Reads an array of objects from one field of a JSON object, and the object's other fields:
   /// `{"items": […], "next": "…"}`. The field may be a path, as `data.items` for an object inside the
-  /// object. Values are read as in ``records(in:format:csv:limits:)-([UInt8],_,_,_)``.
+  /// object. Values are read as in ``records(in:format:csv:)-([UInt8],_,_)``.
   package static func envelope(
     in bytes: [UInt8], items field: String, limits: RecordLimits = RecordLimits()
   ) throws(RecordError) -> RecordEnvelope {
@@ -166,14 +164,14 @@ public enum RecordReader {
 /// Upper bounds for readers of records, which report `limitExceeded` beyond them.
 ///
 /// The number of fields is limited too, by ``RecordLayout/maxFieldCount``.
-public struct RecordLimits: Hashable, Sendable {
+package struct RecordLimits: Hashable, Sendable {
   /// The maximum length of one record's text in bytes.
-  public var maxRecordByteCount: Int
+  package var maxRecordByteCount: Int
   /// The maximum depth of arrays and objects inside a field of a record: `[[]]` nests 2 deep.
-  public var maxNestingDepth: Int
+  package var maxNestingDepth: Int
 
   /// Limits with the given values. The default length is SQLite's own limit for one row.
-  public init(maxRecordByteCount: Int = 1_000_000_000, maxNestingDepth: Int = 512) {
+  package init(maxRecordByteCount: Int = 1_000_000_000, maxNestingDepth: Int = 512) {
     self.maxRecordByteCount = maxRecordByteCount
     self.maxNestingDepth = maxNestingDepth
   }
