@@ -122,7 +122,7 @@ extension FileStore {
   }
 
   /// The facts about a complete file, if it is there at its length.
-  public func file(_ name: FileName) -> StoredFile? {
+  func file(_ name: FileName) -> StoredFile? {
     guard let file = index.file(address(name)), file.byteCount == byteCount(of: name) else {
       return nil
     }

@@ -2,29 +2,17 @@ public import TandemDigests
 public import TandemHTTP
 
 /// The facts about a complete file, for a conditional request to its server.
-public struct StoredFile: Hashable, Sendable {
+struct StoredFile: Hashable, Sendable {
   /// Its name.
-  public var name: FileName
+  var name: FileName
   /// The address of its content, without credentials.
-  public var url: String
+  var url: String
   /// The validators that the server sent.
-  public var validators: HTTPValidators
+  var validators: HTTPValidators
   /// Its length.
-  public var byteCount: Int
+  var byteCount: Int
   /// Its digest, if it was checked.
-  public var sha256: SHA256Digest?
-
-  /// A file as described.
-  public init(
-    name: FileName, url: String, validators: HTTPValidators, byteCount: Int,
-    sha256: SHA256Digest? = nil
-  ) {
-    self.name = name
-    self.url = url
-    self.validators = validators
-    self.byteCount = byteCount
-    self.sha256 = sha256
-  }
+  var sha256: SHA256Digest?
 }
 
 /// A content to fetch into a file.
@@ -70,7 +58,7 @@ public struct FileRequest: Hashable, Sendable {
 /// The result of a ``FileRequest``.
 public struct FileTransfer: Hashable, Sendable {
   /// The file, which is complete.
-  public var file: StoredFile
+  var file: StoredFile
   /// The number of bytes that were received; 0 if the file was there and the server has nothing newer.
   public var receivedByteCount: Int
   /// True if the file was written; false if it was there, and still is what its server has.
