@@ -21,9 +21,11 @@ struct RecordSourceTests {
     _ source: RecordSource, format: RecordFormat? = nil,
     maxByteCount: Int = RecordSource.defaultMaxByteCount
   ) async throws -> [Record] {
-    try await source.list(
-      format: format, client: try SystemHTTPClient(), maxByteCount: maxByteCount
-    ).content().records
+    var options = RecordListOptions()
+    options.format = format
+    options.maxByteCount = maxByteCount
+    options.retry = .never
+    return try await source.list(options, client: try SystemHTTPClient()).content().records
   }
 
   @Test("a file that changes while it is read is an error")
@@ -134,11 +136,13 @@ struct RecordSourceTests {
     } test: { server async throws in
       let source = RecordSource.url(server.url)
       let client = try SystemHTTPClient()
-      let first = try await source.list(
-        validators: RecordListValidators(HTTPValidators(entityTag: "\"1\"")), client: client)
+      var options = RecordListOptions()
+      options.validators = RecordListValidators(HTTPValidators(entityTag: "\"1\""))
+      let first = try await source.list(options, client: client)
       let (records, validators, _) = try first.content()
       #expect(records == [["id": 1]] && validators.first == HTTPValidators(entityTag: "\"2\""))
-      let second = try await source.list(validators: validators, client: client)
+      options.validators = validators
+      let second = try await source.list(options, client: client)
       guard case .notModified = second else {
         Issue.record("a list")
         return

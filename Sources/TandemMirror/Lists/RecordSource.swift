@@ -50,31 +50,6 @@ extension RecordSource {
   /// The default for the longest list, in decoded bytes: 2 GiB.
   public static let defaultMaxByteCount = 2 << 30
 
-  /// Reads the whole list.
-  ///
-  /// - Parameters:
-  ///   - format: The format; if `nil`, it follows from the content type, the file name or the first
-  ///     character.
-  ///   - validators: For a URL, the validators for a conditional request.
-  ///   - client: The client for the request to a URL; by default, a new one.
-  ///   - maxByteCount: The longest list to accept, in decoded bytes.
-  ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
-  /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
-  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; `CancellationError`.
-  public func list(
-    format: RecordFormat? = nil, validators: RecordListValidators? = nil,
-    client: (any HTTPClient)? = nil,
-    maxByteCount: Int = defaultMaxByteCount,
-    progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
-  ) async throws -> RecordList {
-    var options = RecordListOptions()
-    options.format = format
-    options.validators = validators
-    options.maxByteCount = maxByteCount
-    options.retry = .never
-    return try await list(options, client: client, progress: progress)
-  }
-
   /// Reads the whole list, in as many pages as it has.
   ///
   /// A list that changes while its pages are read is read from the start up to three times more, and is
@@ -99,7 +74,7 @@ extension RecordSource {
   ///   ``/TandemRecords/RecordError`` if it cannot be read as records; ``/TandemSQLite/DatabaseError`` if it is a
   ///   table that cannot be read; `CancellationError`.
   public func list(
-    _ options: RecordListOptions, client: (any HTTPClient)? = nil,
+    _ options: RecordListOptions = RecordListOptions(), client: (any HTTPClient)? = nil,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
     switch self {
