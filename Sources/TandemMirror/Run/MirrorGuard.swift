@@ -24,17 +24,10 @@ public struct MirrorGuard: Hashable, Sendable {
   ///   - deletionCount: The number of elements the run would delete.
   ///   - lossCount: The number of further elements that stay, but lose some content. They count as
   ///     if they were deleted.
-  public func refusal(
-    sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0
-  ) -> MirrorError? {
-    refusal(
-      sourceCount: sourceCount, existingCount: existingCount, deletionCount: deletionCount,
-      lossCount: lossCount, remark: "")
-  }
-
-  /// The same with a remark on the deletions in the message, which begins with a space.
-  func refusal(
-    sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0, remark: String
+  ///   - remark: A remark on the deletions for the message, which begins with a space.
+  package func refusal(
+    sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0,
+    remark: String = ""
   ) -> MirrorError? {
     guard existingCount > 0 else { return nil }
     if sourceCount == 0 {

@@ -51,17 +51,9 @@ public struct MirrorTransferReport<ID: Hashable & Sendable>: Hashable, Sendable 
   /// The transferred part of the item.
   public var stage: MirrorStage
   /// The number of attempts.
-  public var attemptCount: Int
+  public var attemptCount = 1
   /// The number of bytes received in all attempts.
-  public var byteCount: Int
-
-  /// A transfer of a stage of an item.
-  public init(id: ID, stage: MirrorStage, attemptCount: Int = 1, byteCount: Int = 0) {
-    self.id = id
-    self.stage = stage
-    self.attemptCount = attemptCount
-    self.byteCount = byteCount
-  }
+  public var byteCount = 0
 }
 
 /// An item whose identity an earlier one of the source has.
