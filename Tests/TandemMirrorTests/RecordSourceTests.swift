@@ -158,9 +158,11 @@ struct RecordSourceTests {
       connection.respond(status, [:], status == 304 ? [] : Array("id\n1\n".utf8))
     } test: { server async throws in
       for validators in [nil, RecordListValidators()] {
+        var options = RecordListOptions()
+        options.validators = validators
+        options.retry = .never
         let error = await #expect(throws: TransportError.self) {
-          try await RecordSource.url(server.url).list(
-            validators: validators, client: try SystemHTTPClient())
+          try await RecordSource.url(server.url).list(options, client: try SystemHTTPClient())
         }
         #expect(error?.code == .badStatus)
       }
