@@ -37,6 +37,7 @@ struct UsageTests {
       (["--verison"], ["did you mean '--version'?"]),
       (["frobnicate"], ["unknown command 'frobnicate'\n"]),
       (["help", "dfif"], ["did you mean 'diff'?"]),
+      (["mirror", "-", ":memory:", "--table", "t", "--key", "id"], ["DATABASE is a file"]),
       (["help", "--version"], ["unknown command '--version'\n"]),
       (["help", "diff", "merge"], ["unexpected argument 'merge'"]),
       (["diff", "a"], ["missing NEW", "usage: tandem diff OLD NEW", "See 'tandem help diff'"]),

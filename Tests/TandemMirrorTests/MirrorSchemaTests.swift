@@ -290,6 +290,53 @@ struct MirrorSchemaTests {
       in: connection)
   }
 
+  @Test(
+    "what the table makes of a value is an error, with nothing changed",
+    arguments: [
+      ["CREATE TABLE t (id INTEGER PRIMARY KEY, n NOT NULL ON CONFLICT REPLACE DEFAULT 7)"],
+      [
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n)",
+        "CREATE TRIGGER a AFTER INSERT ON t WHEN new.n IS NULL BEGIN UPDATE t SET n = 7 WHERE id = new.id; END",
+      ],
+      [
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n)",
+        "CREATE TRIGGER a AFTER INSERT ON t BEGIN UPDATE t SET n = 7 WHERE id = 1; END",
+      ],
+    ])
+  func changedValues(statements: [String]) throws {
+    let connection = try database()
+    for statement in statements { try connection.execute(statement) }
+    let list = #"[{"id":1,"n":null},{"id":2,"n":"b"}]"#
+    try expectError(
+      "7 in column n of the row with key 1, in place of null", json: list, in: connection)
+    try mirror.run(json: #"[{"id":1,"n":7},{"id":2,"n":"b"}]"#, into: connection)
+    #expect(try connection.rows("SELECT * FROM t") == ["1|7", #"2|"b""#])
+  }
+
+  @Test("a row that an action of a foreign key changes is an error, with nothing changed")
+  func changedReference() throws {
+    let connection = try database(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, parent REFERENCES t ON DELETE SET NULL)",
+      "PRAGMA foreign_keys=ON")
+    try mirror.run(json: #"[{"id":1,"parent":null},{"id":2,"parent":1}]"#, into: connection)
+    try expectError(
+      "null in column parent of the row with key 2", json: #"[{"id":2,"parent":1}]"#, in: connection
+    )
+  }
+
+  @Test(
+    "a strict table gets a column for a field without a type",
+    arguments: ["null", #"1},{"id":2,"n":"x""#])
+  func strictAddition(values: String) throws {
+    let connection = try database("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT")
+    try mirror.run(json: #"[{"id":1,"n":\#(values)}]"#, into: connection)
+    #expect(
+      try connection.rows("SELECT type FROM pragma_table_info('t') WHERE name = 'n'") == [#""ANY""#]
+    )
+    try mirror.run(json: #"[{"id":1,"n":"007"}]"#, into: connection)
+    #expect(try connection.rows("SELECT * FROM t") == [#"1|"007""#])
+  }
+
   @Test("a transaction that is open already is an error")
   func openTransaction() throws {
     let connection = try database("BEGIN")

@@ -66,6 +66,7 @@ struct MirrorConditionTests {
       "INSERT INTO place VALUES (3, 'c')", "REPLACE INTO place VALUES (2, 'x')", "DROP TABLE place",
       "DROP TABLE place; CREATE TABLE place (id INTEGER PRIMARY KEY, name); INSERT INTO place VALUES (7, 'x')",
       "ALTER TABLE place DROP COLUMN name", "ALTER TABLE place RENAME COLUMN name TO title",
+      "ALTER TABLE place DROP COLUMN name; ALTER TABLE place ADD COLUMN name",
       "ALTER TABLE place RENAME TO old; CREATE TABLE place AS SELECT id, 'x' AS name FROM old",
       "DROP TRIGGER tandem_validators_update_place; UPDATE place SET name = 'x'",
       "DELETE FROM tandem_mirror", "DROP TABLE tandem_mirror",

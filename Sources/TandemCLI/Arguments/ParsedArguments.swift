@@ -37,6 +37,12 @@ struct ParsedArguments {
       command.repeatsLastOperand
       ? operands.count >= command.operands.count - 1 : operands.count == command.operands.count
     guard isComplete else { throw error(Self.countMessage(operands, command)) }
+    for (operand, text) in zip(command.operands, operands)
+    where operand.name == "DATABASE" && text == ":memory:" {
+      throw error(
+        "DATABASE is a file, and what is in memory would be lost; ./:memory: is a file of this name"
+      )
+    }
     for (option, text) in texts {
       do throws(UsageError) {
         values[option.name, default: []].append(try option.read(text))

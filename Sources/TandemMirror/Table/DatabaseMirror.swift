@@ -190,10 +190,56 @@ extension DatabaseMirror {
     progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
   ) throws -> Outcome {
     precondition(contents.isEmpty, "Contents are fetched by run(from:into:)")
-    let comparison = try Comparison(self, PackedRecords(records), in: connection)
+    let records = PackedRecords(records)
+    let comparison = try Comparison(self, records, in: connection)
     try comparison.requirePermission()
-    return try comparison.write(
+    let outcome = try comparison.write(
       comparison.changes, origin: origin, to: connection, progress: progress)
+    if !isDryRun { try requireRows(after: outcome, in: connection) { (records, [:]) } }
+    return outcome
+  }
+
+  /// Throws if the table has other rows than a list that was written into it: triggers, actions of foreign keys and
+  /// `ON CONFLICT REPLACE` may change them.
+  ///
+  /// - Parameter rows: Returns the list, and the paths of the files of each record by its key.
+  func requireRows(
+    after outcome: Outcome, in connection: DatabaseConnection,
+    _ rows: () -> (records: PackedRecords, files: [RecordKey: [String?]])
+  ) throws {
+    guard !outcome.changes.isEmpty, try connection.mayChangeWrittenRows(of: table) else { return }
+    let (records, files) = rows()
+    let comparison = try Comparison(self, records, files: files, in: connection)
+    guard !comparison.changes.isEmpty else { return }
+    var difference = "other rows than the list"
+    if let update = comparison.changes.updated.first,
+      let name = update.new.layout.names.first(where: { update.old[$0] != update.new[$0] })
+    {
+      let key = comparison.target.key(of: update.new)
+      difference =
+        "\(update.old[name]) in column \(name) of the row with key \(key), in place of \(update.new[name])"
+    }
+    throw MirrorError(
+      .unfitDestination,
+      "table \(table) would have \(difference); do its triggers, its foreign keys or ON CONFLICT REPLACE change "
+        + "what is written?")
+  }
+}
+
+extension DatabaseConnection {
+  /// True if the declarations of a table, or its triggers, may change what is written into it.
+  fileprivate func mayChangeWrittenRows(of table: String) throws(DatabaseError) -> Bool {
+    if try hasTriggers(on: table) { return true }
+    return try integer(
+      """
+      SELECT EXISTS (
+        SELECT 1 FROM sqlite_schema
+        WHERE type = 'table' AND name = ?1 COLLATE NOCASE AND sql LIKE '%conflict%')
+      OR EXISTS (
+        SELECT 1 FROM pragma_foreign_key_list(?1)
+        WHERE on_delete NOT IN ('NO ACTION', 'RESTRICT')
+          OR on_update NOT IN ('NO ACTION', 'RESTRICT'))
+      """, .text(table)) == 1
   }
 }
 

@@ -65,14 +65,18 @@ extension DatabaseMirrorSteps {
     }
     var written = try await database.write { connection in
       let report = { progress(.writing(changeCount: $0, totalCount: $1)) }
+      let outcome: DatabaseMirror.Outcome
       if try comparison.isCurrent(in: connection) {
-        return try comparison.write(changes, origin: origin, to: connection, progress: report)
+        outcome = try comparison.write(changes, origin: origin, to: connection, progress: report)
+      } else {
+        let (records, files) = commit.rows()
+        let renewed = try DatabaseMirror.Comparison(mirror, records, files: files, in: connection)
+        try renewed.requirePermission(sourceCount: comparison.list.count)
+        outcome = try renewed.write(
+          renewed.changes, origin: origin, to: connection, progress: report)
       }
-      let (records, files) = commit.rows()
-      let renewed = try DatabaseMirror.Comparison(mirror, records, files: files, in: connection)
-      try renewed.requirePermission(sourceCount: comparison.list.count)
-      return try renewed.write(
-        renewed.changes, origin: origin, to: connection, progress: report)
+      try mirror.requireRows(after: outcome, in: connection) { commit.rows() }
+      return outcome
     }
     written.widenedColumns = outcome.widenedColumns
     return written

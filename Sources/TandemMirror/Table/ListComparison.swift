@@ -223,9 +223,7 @@ extension DatabaseConnection {
   /// of a strict table what they are declared for.
   fileprivate func onlyTypes(of schema: TableSchema) throws(DatabaseError) -> [String: ColumnType] {
     var types: [String: ColumnType] = [:]
-    let isStrict = try integer(
-      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", .text(schema.name))
-    if isStrict == 1 {
+    if schema.isStrict {
       for column in schema.columns {
         let type = column.declaredType.uppercased()
         types[column.name] = type == "INT" ? .integer : ColumnType(rawValue: type)

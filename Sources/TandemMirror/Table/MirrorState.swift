@@ -12,7 +12,9 @@ struct MirrorState: Equatable {
   var columns: [String] = []
   /// The key of the last run.
   var key: [String] = []
-  /// The URL that the records of the last run came from, and its validators; `nil` if there was none.
+  /// The URL that the records of the last run came from, and its validators; `nil` if there was none, or if anybody
+  /// has changed the schema of the database since. A column that was dropped and added again is empty, and no trigger
+  /// sees that.
   var origin: MirrorOrigin?
 }
 
@@ -43,7 +45,8 @@ extension MirrorState {
       SELECT url, entity_tag, last_modified FROM \(pageTable) WHERE table_name = ?
       ORDER BY position
       """, [.text(name)])
-    state.origin = origin(row, pages: pages)
+    state.origin = origin(
+      row, pages: pages, schemaVersion: try connection.integer("PRAGMA schema_version"))
     return state
   }
 
@@ -58,9 +61,11 @@ extension MirrorState {
     return (others.compactMap(\.[1].textValue), keyed.compactMap(\.[1].textValue))
   }
 
-  /// The origin that a row and the rows of its pages hold; `nil` if there is none, or if something else
-  /// than text is where a page should be.
-  private static func origin(_ row: [FieldValue], pages: [[FieldValue]]) -> MirrorOrigin? {
+  /// The origin that a row and the rows of its pages hold; `nil` if there is none, if something else
+  /// than text is where a page should be, or if the row is of another schema.
+  private static func origin(
+    _ row: [FieldValue], pages: [[FieldValue]], schemaVersion: Int64?
+  ) -> MirrorOrigin? {
     guard let url = row[0].textValue else { return nil }
     let laterPages = pages.compactMap { page in
       page[0].textValue.map {
@@ -68,10 +73,13 @@ extension MirrorState {
       }
     }
     guard laterPages.count == pages.count else { return nil }
+    let fingerprint = (row[3].textValue ?? "").split(
+      separator: " ", omittingEmptySubsequences: false)
+    guard fingerprint.count == 2, Int64(fingerprint[1]) == schemaVersion else { return nil }
     return MirrorOrigin(
       url: url,
       validators: RecordListValidators(HTTPValidators(row[1], row[2]), laterPages: laterPages),
-      fingerprint: row[3].textValue ?? "")
+      fingerprint: String(fingerprint[0]))
   }
 }
 
@@ -108,14 +116,16 @@ extension MirrorState {
   /// already.
   func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
     guard try !isSaved(table: name, in: connection) else { return }
+    try saveRows(table: name, to: connection)
+    try updateTriggers(table: name, in: connection)
+    let version = try connection.integer("PRAGMA schema_version") ?? 0
     try connection.execute(
       """
       INSERT OR REPLACE INTO \(Self.table) (table_name, url, entity_tag, last_modified, fingerprint)
       VALUES (?, ?, ?, ?, ?)
       """, .text(name), FieldValue(origin?.url), FieldValue(origin?.validators.first.entityTag),
-      FieldValue(origin?.validators.first.lastModified), FieldValue(origin?.fingerprint))
-    try saveRows(table: name, to: connection)
-    try updateTriggers(table: name, in: connection)
+      FieldValue(origin?.validators.first.lastModified),
+      FieldValue(origin.map { "\($0.fingerprint) \(version)" }))
   }
 
   /// Replaces the rows of the columns, the key and the pages.

@@ -157,11 +157,11 @@ extension DatabaseMirror.Target {
 extension DatabaseMirror.Target {
   /// Creates the table, or widens columns and adds those it lacks.
   func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
-    if schema != nil {
+    if let schema {
       if !widenedColumns.isEmpty {
         try TableWidening(widenedColumns, ofTable: name, in: connection).run()
       }
-      for column in columns.additions { try connection.addColumn(column, toTable: name) }
+      for column in columns.additions { try connection.addColumn(column, to: schema) }
     } else {
       try connection.createTable(name, columns: columns.additions, key: key)
     }

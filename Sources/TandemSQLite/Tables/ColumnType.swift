@@ -80,8 +80,9 @@ extension DatabaseConnection {
 
   /// Adds a column to a table; its rows have null in it.
   package func addColumn(
-    _ column: ColumnDefinition, toTable table: String
+    _ column: ColumnDefinition, to table: TableSchema
   ) throws(DatabaseError) {
-    try execute("ALTER TABLE \(table.sqlQuoted) ADD COLUMN \(column.sql)")
+    let type = table.isStrict && column.type == .any ? " ANY" : ""
+    try execute("ALTER TABLE \(table.name.sqlQuoted) ADD COLUMN \(column.sql)\(type)")
   }
 }

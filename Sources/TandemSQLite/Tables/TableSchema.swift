@@ -22,6 +22,8 @@ public struct TableSchema: Hashable, Sendable {
   public var primaryKey: [String]
   /// True if it is a view, which cannot be written.
   public var isView: Bool
+  /// True if it is declared as STRICT.
+  package var isStrict: Bool
 
   /// The names of the columns, in order.
   public var columnNames: [String] { columns.map(\.name) }
@@ -80,7 +82,8 @@ extension DatabaseConnection {
       try statement.bind([.text(name)])
       return try statement.step() && statement.column(0).integer == 1
     }
-    var schema = TableSchema(name: name, columns: [], primaryKey: [], isView: isView)
+    var schema = TableSchema(
+      name: name, columns: [], primaryKey: [], isView: isView, isStrict: isStrict)
     var keyParts: [(position: Int64, name: String)] = []
     try withStatement("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)") {
       statement throws(DatabaseError) in

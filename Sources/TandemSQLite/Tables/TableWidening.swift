@@ -33,11 +33,9 @@ package struct TableWidening {
     self.connection = connection
     self.facts = facts
     self.columns = columns
-    let isStrict = try connection.integer(
-      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", .text(facts.schema.name))
     let statement = CreateTableStatement(sql)
     let widened = statement.widening(
-      columns, type: isStrict == 1 ? "ANY" : nil,
+      columns, type: facts.schema.isStrict ? "ANY" : nil,
       notNull: columns.filter { facts.isRowid($0) })
     guard let creation = widened else {
       throw DatabaseError(
