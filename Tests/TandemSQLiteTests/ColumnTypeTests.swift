@@ -66,8 +66,9 @@ struct ColumnTypeTests {
     let connection = try DatabaseConnection(path: ":memory:")
     try connection.execute("CREATE TABLE t (a)")
     try connection.execute("INSERT INTO t VALUES (1)")
-    try connection.addColumn(ColumnDefinition(name: "b c", type: .real), toTable: "t")
-    try connection.addColumn(ColumnDefinition(name: "d", type: .any), toTable: "t")
+    let table = try #require(try connection.schema(ofTable: "t"))
+    try connection.addColumn(ColumnDefinition(name: "b c", type: .real), to: table)
+    try connection.addColumn(ColumnDefinition(name: "d", type: .any), to: table)
     #expect(try connection.valueRows("SELECT * FROM t") == [[1, .null, .null]])
     #expect(try connection.table().columns.map(\.declaredType) == ["", "REAL", ""])
   }
