@@ -180,7 +180,7 @@ struct MirrorSchemaTests {
       "CREATE TABLE child (u REFERENCES T (u) ON UPDATE CASCADE)",
       "INSERT INTO child VALUES (10), (20)")
     try expectError(
-      "UNIQUE constraint failed: t.u, for the row with key id = 1",
+      "UNIQUE constraint failed: t.u, for the row with key id = 1. If rows exchange unique values: that is not possible",
       json: #"[{"id":1,"u":20},{"id":2,"u":10}]"#, in: connection)
     try mirror.run(json: #"[{"id":1,"u":11},{"id":2,"u":20}]"#, into: connection)
     #expect(try connection.rows("SELECT * FROM child") == ["11", "20"])

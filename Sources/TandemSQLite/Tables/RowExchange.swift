@@ -39,7 +39,13 @@ struct RowExchange {
       throw failure
     } catch {
       // Deleting a row that others refer to would do to them what their foreign keys say.
-      guard try !connection.isTableReferenced(table.name) else { throw first }
+      guard try !connection.isTableReferenced(table.name) else {
+        var error = first
+        error.message +=
+          ". If rows exchange unique values: that is not possible where others refer to \(table.name); first give one "
+          + "of these rows a value that no row has"
+        throw error
+      }
       try replace(updates)
     }
   }
