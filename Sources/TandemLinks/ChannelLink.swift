@@ -1,4 +1,5 @@
 public import TandemChannels
+import TandemRecords
 
 /// Joins a hub to others, in this process or elsewhere: values that are sent on one are delivered on all.
 ///

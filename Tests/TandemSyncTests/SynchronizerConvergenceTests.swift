@@ -25,9 +25,8 @@ struct SynchronizerConvergenceTests {
     case restore
   }
 
-  static let policy: MergePolicy<MergeItem> = .fieldwise([
-    MergeField(\.value, .counter.then(.maximum))
-  ])
+  static let policy: MergePolicy<MergeItem> = .fieldwise(
+    MergeField(\.value, .counter.then(.maximum)))
 
   /// Plays the actions, lets all devices settle, and checks that they agree and nothing is lost or
   /// counted twice.
