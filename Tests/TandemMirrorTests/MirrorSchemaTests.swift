@@ -302,6 +302,11 @@ struct MirrorSchemaTests {
         "CREATE TABLE t (id INTEGER PRIMARY KEY, n)",
         "CREATE TRIGGER a AFTER INSERT ON t BEGIN UPDATE t SET n = 7 WHERE id = 1; END",
       ],
+      [
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n)", "CREATE TABLE log (id)",
+        "CREATE TRIGGER a AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.id); END",
+        "CREATE TRIGGER b AFTER INSERT ON log BEGIN UPDATE T SET N = 7 WHERE id = 1; END",
+      ],
     ])
   func changedValues(statements: [String]) throws {
     let connection = try database()

@@ -207,7 +207,7 @@ extension DatabaseMirror {
     after outcome: Outcome, in connection: DatabaseConnection,
     _ rows: () -> (records: PackedRecords, files: [RecordKey: [String?]])
   ) throws {
-    guard !outcome.changes.isEmpty, try connection.mayChangeWrittenRows(of: table) else { return }
+    guard !outcome.changes.isEmpty, try mayChangeWrittenRows(in: connection) else { return }
     let (records, files) = rows()
     let comparison = try Comparison(self, records, files: files, in: connection)
     guard !comparison.changes.isEmpty else { return }
@@ -224,13 +224,28 @@ extension DatabaseMirror {
       "table \(table) would have \(difference); do its triggers, its foreign keys or ON CONFLICT REPLACE change "
         + "what is written?")
   }
-}
 
-extension DatabaseConnection {
-  /// True if the declarations of a table, or its triggers, may change what is written into it.
-  fileprivate func mayChangeWrittenRows(of table: String) throws(DatabaseError) -> Bool {
-    if try hasTriggers(on: table) { return true }
-    return try integer(
+  /// True if triggers, or the declaration of the table, may change what is written into its mirrored columns.
+  private func mayChangeWrittenRows(in connection: DatabaseConnection) throws -> Bool {
+    guard let schema = try connection.schema(ofTable: table),
+      let state = try MirrorState.load(table: table, from: connection)
+    else { return false }
+    let name = schema.name.sqlQuoted
+    let columns = schema.columns.filter { !$0.isGenerated }.map(\.name.sqlQuoted)
+    let assignments = columns.map { "\($0) = \($0)" }.joined(separator: ", ")
+    let writes = connection.triggerWrites(of: [
+      "INSERT INTO \(name) DEFAULT VALUES", "UPDATE \(name) SET \(assignments)",
+      "DELETE FROM \(name)",
+    ])
+    let mirrored = Set(
+      (state.key + state.columns + contents.map(\.fileField)).map { $0.lowercased() })
+    let own = schema.name.lowercased()
+    if writes.values.contains(where: { trigger in
+      trigger.tables.contains(own) || trigger.columns[own]?.isDisjoint(with: mirrored) == false
+    }) {
+      return true
+    }
+    return try connection.integer(
       """
       SELECT EXISTS (
         SELECT 1 FROM sqlite_schema
@@ -239,7 +254,7 @@ extension DatabaseConnection {
         SELECT 1 FROM pragma_foreign_key_list(?1)
         WHERE on_delete NOT IN ('NO ACTION', 'RESTRICT')
           OR on_update NOT IN ('NO ACTION', 'RESTRICT'))
-      """, .text(table)) == 1
+      """, .text(schema.name)) == 1
   }
 }
 
