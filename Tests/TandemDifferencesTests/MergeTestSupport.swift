@@ -45,12 +45,20 @@ enum MergeInputs {
 struct MergeOracle {
   var merged: [MergeItem] = []
   var conflicts: [Int: MergeConflict<MergeItem>] = [:]
+  /// True if both sides changed the order, in different ways.
+  var hasDisputedOrder = false
 
   /// Leaves conflicts unresolved.
   init(base: [MergeItem], local: [MergeItem], remote: [MergeItem]) {
-    var places = remote.map(\.id)
+    let sides = [base, local, remote].map { $0.map(\.id) }
+    let shared = sides.map { side in side.filter { id in sides.allSatisfy { $0.contains(id) } } }
+    let isOnlyLocalReordered = shared[1] != shared[0] && shared[2] == shared[0]
+    hasDisputedOrder = Set(shared).count == 3
+    let (leader, follower) =
+      isOnlyLocalReordered ? (sides[1], sides[2]) : (sides[2], sides[1])
+    var places = leader
     var predecessor: Int?
-    for id in local.map(\.id) {
+    for id in follower {
       if !places.contains(id) {
         let place = predecessor.flatMap { places.firstIndex(of: $0) }
         places.insert(id, at: place.map { $0 + 1 } ?? 0)

@@ -151,6 +151,20 @@ struct ThreeWayMergeLawTests {
     }
   }
 
+  @Test(
+    "an order that one side changed wins: merge(b, x, b) = x and merge(b, b, x) = x, in order too")
+  func orderOfOneSide() throws {
+    let arrangements = MergeInputs.arrangements(count: 4).map { $0.map { MergeItem($0, 0) } }
+    for base in arrangements {
+      for version in arrangements {
+        for (local, remote) in [(version, base), (base, version), (version, version)] {
+          let merge = try ThreeWayMerge(base: .known(base), local: local, remote: remote)
+          try #require(merge.merged == version, "\(base) \(local) \(remote)")
+        }
+      }
+    }
+  }
+
   @Test("the order is the naive oracle's for every arrangement of four records")
   func order() throws {
     let arrangements = MergeInputs.arrangements(count: 4)
@@ -161,8 +175,13 @@ struct ThreeWayMergeLawTests {
           let oracle = MergeOracle(base: items[0], local: items[1], remote: items[2])
           let merge = try ThreeWayMerge(base: .known(items[0]), local: items[1], remote: items[2])
           try #require(merge.merged == oracle.merged, "\(base) \(local) \(remote)")
-          let deletions = items[1].filter { !oracle.merged.contains($0) }
-          try #require(merge.toLocal.deleted == deletions)
+          for (difference, old) in [(merge.toLocal, items[1]), (merge.toRemote, items[2])] {
+            try #require(difference.inserted == oracle.merged.filter { !old.contains($0) })
+            try #require(difference.deleted == old.filter { !oracle.merged.contains($0) })
+          }
+          let plan = try MergePlan(
+            base: items[0], local: items[1], remote: items[2], identifiedBy: \.id)
+          try #require((plan.order == .disputed) == oracle.hasDisputedOrder)
         }
       }
     }

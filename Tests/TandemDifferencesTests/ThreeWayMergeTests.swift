@@ -164,12 +164,28 @@ struct ThreeWayMergeTests {
         == [.addAdd(local: MergeItem(1, 1), remote: MergeItem(1, 2))])
   }
 
-  @Test("no difference is an empty difference, and the merged list is the remote one")
+  @Test("no difference is an empty difference, and the merged list is that of the side that moved")
   func nothingToDo() throws {
     let items = [MergeItem(3, 0), MergeItem(1, 0)]
-    let merge = try ThreeWayMerge(base: .known(items), local: items.reversed(), remote: items)
-    #expect(merge.merged == items)
-    #expect(merge.toLocal.isEmpty && merge.toRemote.isEmpty && merge.conflicts.isEmpty)
+    let moved = Array(items.reversed())
+    for (local, remote) in [(moved, items), (items, moved), (moved, moved)] {
+      let merge = try ThreeWayMerge(base: .known(items), local: local, remote: remote)
+      #expect(merge.merged == moved)
+      #expect(merge.toLocal.isEmpty && merge.toRemote.isEmpty && merge.conflicts.isEmpty)
+    }
+  }
+
+  @Test("in the order of local, a remote addition follows its remote predecessor")
+  func localOrder() throws {
+    let base = [1, 2, 3, 4, 5].map { MergeItem($0, 0) }
+    let local = [9, 5, 4, 3, 2, 1].map { MergeItem($0, $0 == 2 ? 1 : 0) }
+    let remote = [8, 1, 2, 3, 7, 6, 5].map { MergeItem($0, $0 == 3 ? 2 : 0) }
+    let merge = try ThreeWayMerge(base: .known(base), local: local, remote: remote)
+    #expect(
+      merge.merged.map(\.description)
+        == ["8:0", "9:0", "5:0", "3:2", "7:0", "6:0", "2:1", "1:0"])
+    #expect(merge.toLocal.deleted == [MergeItem(4, 0)])
+    #expect(merge.toRemote.inserted == [MergeItem(9, 0)])
   }
 
   @Test("an open conflict leaves both sides alone, and the rest is merged around it")

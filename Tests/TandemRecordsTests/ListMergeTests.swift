@@ -21,6 +21,57 @@ struct ListMergeTests {
     String(decoding: list.text(marksConflicts: marks), as: UTF8.self)
   }
 
+  @Test("records are in the order of the side that changed it, and a dispute is known")
+  func order() throws {
+    func list(_ ids: [Int]) -> String {
+      "[" + ids.map { "{\"id\":\($0)}" }.joined(separator: ",") + "]"
+    }
+    let base = list([1, 2, 3])
+    let local = try merge(base, list([3, 2, 1]), list([1, 2, 4, 3]))
+    #expect(merged(local) == list([3, 2, 4, 1]) && !local.hasDisputedOrder)
+    let remote = try merge(base, list([1, 2, 3]), list([3, 2, 1]))
+    #expect(merged(remote) == list([3, 2, 1]) && !remote.hasDisputedOrder)
+    let both = try merge(base, list([2, 1, 3]), list([1, 3, 2]))
+    #expect(merged(both) == list([1, 3, 2]) && both.hasDisputedOrder && both.isResolved)
+  }
+
+  @Test("comment lines are those of the side that changed them, below which their row is")
+  func mergedComments() throws {
+    let options = CSVOptions(comment: UInt8(ascii: "#"))
+    func merge(_ base: String?, _ local: String, _ remote: String) throws -> MergedList {
+      func list(_ text: String) throws -> ListText {
+        try ListText(Array(text.utf8), format: .csv, csv: options)
+      }
+      return try ListMerge(key: ["id"]).merge(
+        base: base.map(list), local: list(local), remote: list(remote))
+    }
+    let base = "# May\nid,a\n# one\n1,x\n2,y\n# end\n"
+    let edits = [
+      "# June\n# net\nid,a\n# one\n1,x\n2,y\n# end\n", "# May\nid,a\n1,x\n# one\n2,y\n",
+      "id,a\n# 1\n1,x\n# two\n2,y\n# the end\n# really\n",
+    ]
+    for edit in edits {
+      #expect(try merged(merge(base, base, edit)) == edit)
+      #expect(try merged(merge(base, edit, base)) == edit)
+      #expect(try merged(merge(base, edit, edit)) == edit)
+      #expect(try !merge(base, base, edit).hasDisputedComments)
+    }
+    let windows = edits[0].replacing("\n", with: "\r\n")
+    #expect(try merged(merge(base, base, windows)) == edits[0])
+    #expect(
+      try merged(merge(base, windows, edits[1]))
+        == "# June\n# net\nid,a\n1,x\n# one\n2,y\n".replacing("\n", with: "\r\n"))
+    let inserted = "# May\nid,a\n# one\n0,n\n1,x\n2,z\n# end\n"
+    #expect(try merged(merge(base, edits[0], inserted)) == "# June\n# net" + inserted.dropFirst(5))
+    let disputed = try merge(base, edits[0], edits[2])
+    #expect(disputed.hasDisputedComments && disputed.isResolved)
+    #expect(
+      merged(disputed)
+        == "# June\n# net\nid,a\n# 1\n1,x\n# two\n2,y\n# the end\n# really\n")
+    let unknown = try merge(nil, "id\n1\n", "# c\nid\n1\n")
+    #expect(merged(unknown) == "# c\nid\n1\n" && !unknown.hasDisputedComments)
+  }
+
   // MARK: - Types
 
   /// Values of JSON that a table would take for another, or that were rounded.

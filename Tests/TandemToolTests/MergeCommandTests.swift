@@ -44,11 +44,38 @@ struct MergeCommandTests {
         + #""local":{"id":2,"t":"y","n":1},"remote":{"id":2,"t":"z","n":1},"#
         + #""resolution":"unresolved"},{"key":3,"kind":"delete/edit","#
         + #""base":{"id":3,"t":"q","n":0},"local":null,"remote":{"id":3,"t":"w","n":0},"#
-        + #""resolution":"remote"}],"columns":[],"toLocal":{"inserted":[{"id":3,"t":"w","n":0}],"#
+        + #""resolution":"remote"}],"columns":[],"notes":[],"toLocal":{"inserted":[{"id":3,"t":"w","n":0}],"#
         + #""updated":[{"old":{"id":1,"t":"A b c","n":2},"new":{"id":1,"t":"A b C","n":2}}],"#
         + #""deleted":[]},"toRemote":{"inserted":[],"#
         + #""updated":[{"old":{"id":1,"t":"a b C","n":1},"new":{"id":1,"t":"A b C","n":2}}],"#
         + #""deleted":[]}}"# + "\n")
+  }
+
+  @Test("an order and comments that both sides changed are in the report and in JSON")
+  func notes() async throws {
+    for (name, text) in [
+      ("b.csv", "# b\nid\n1\n2\n3\n"), ("l.csv", "# l\nid\n2\n1\n3\n"),
+      ("r.csv", "# r\nid\n1\n3\n2\n"),
+    ] {
+      try folder.write(text, to: name)
+    }
+    func merge(_ local: String) async throws -> Tool.Result {
+      try await Tool.shell(
+        "$tandem merge --base b.csv --local \(local) --remote r.csv --key id --comment '#' --json",
+        in: folder)
+    }
+    let result = try await merge("l.csv")
+    let notes = [
+      "both versions changed the order of the records; the merged list has that of remote",
+      "both versions changed the same comment lines; the merged list has those of local",
+    ]
+    #expect(result.status == 0)
+    #expect(
+      result.output.contains(#""notes":["\#(notes[0])","\#(notes[1])"],"#), "\(result.output)")
+    #expect(result.error.hasSuffix("\n\(notes[0])\n\(notes[1])\n"), "\(result.error)")
+    let oneSided = try await merge("b.csv")
+    #expect(oneSided.output.contains(#""notes":[],"#), "\(oneSided.output)")
+    #expect(!oneSided.error.contains("changed"), "\(oneSided.error)")
   }
 
   @Test("a side that is preferred wins whole, deletions included")

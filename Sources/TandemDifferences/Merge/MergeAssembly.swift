@@ -3,26 +3,35 @@
 struct MergeAssembly<Element: Equatable, ID: Equatable> {
   @usableFromInline let plan: MergePlan<Element>
   @usableFromInline var merge: ThreeWayMerge<Element, ID>
-  /// The number of remote records that are done.
-  @usableFromInline var remoteCount = 0
+  /// The side whose order the merge has.
+  @usableFromInline let leader: [Element]
+  /// The number of the leader's records that are done.
+  @usableFromInline var doneCount = 0
   /// Positions, in merged order.
   @usableFromInline var deletedFromLocal: [Int] = []
+  /// Positions, in merged order.
+  @usableFromInline var deletedFromRemote: [Int] = []
 
   @inlinable
   init(plan: MergePlan<Element>) {
     self.plan = plan
     merge = ThreeWayMerge(
       merged: [], toLocal: SetDifference(), toRemote: SetDifference(), conflicts: [])
+    leader = plan.order == .local ? plan.local : plan.remote
     guard !plan.steps.isEmpty else { return }
-    let additionCount = plan.steps.reduce(0) { $0 + ($1.remote == MergeStep.absent ? 1 : 0) }
-    merge.merged.reserveCapacity(plan.remote.count + additionCount)
+    let additionCount = plan.steps.reduce(0) { $0 + (offset(of: $1) == MergeStep.absent ? 1 : 0) }
+    merge.merged.reserveCapacity(leader.count + additionCount)
   }
 
-  /// Adds the remote records before `step`, then the record itself as resolved.
+  /// Returns the position of the leader's version, or ``MergeStep/absent``.
+  @inlinable
+  func offset(of step: MergeStep) -> Int { plan.order == .local ? step.local : step.remote }
+
+  /// Adds the leader's records before `step`, then the record itself as resolved.
   @inlinable
   mutating func take(_ resolution: MergeResolution<Element>, at step: MergeStep) {
-    copyRemote(upTo: step.rank)
-    if step.remote != MergeStep.absent { remoteCount = step.remote + 1 }
+    copyLeader(upTo: step.rank)
+    if offset(of: step) != MergeStep.absent { doneCount = offset(of: step) + 1 }
     let local = step.local == MergeStep.absent ? nil : plan.local[step.local]
     let remote = step.remote == MergeStep.absent ? nil : plan.remote[step.remote]
     let result: Element?
@@ -41,24 +50,29 @@ struct MergeAssembly<Element: Equatable, ID: Equatable> {
     } else {
       merge.toLocal.append(old: local, new: result)
     }
-    merge.toRemote.append(old: remote, new: result)
+    if remote != nil && result == nil {
+      deletedFromRemote.append(step.remote)
+    } else {
+      merge.toRemote.append(old: remote, new: result)
+    }
   }
 
   @inlinable
-  mutating func copyRemote(upTo end: Int) {
-    guard remoteCount < end else { return }
-    merge.merged.append(contentsOf: plan.remote[remoteCount..<end])
-    remoteCount = end
+  mutating func copyLeader(upTo end: Int) {
+    guard doneCount < end else { return }
+    merge.merged.append(contentsOf: leader[doneCount..<end])
+    doneCount = end
   }
 
   @inlinable
   mutating func finish() -> ThreeWayMerge<Element, ID> {
     if plan.steps.isEmpty {
-      merge.merged = plan.remote
+      merge.merged = leader
     } else {
-      copyRemote(upTo: plan.remote.count)
+      copyLeader(upTo: leader.count)
     }
     merge.toLocal.deleted = deletedFromLocal.sorted().map { plan.local[$0] }
+    merge.toRemote.deleted = deletedFromRemote.sorted().map { plan.remote[$0] }
     return merge
   }
 }

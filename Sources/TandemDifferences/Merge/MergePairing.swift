@@ -82,6 +82,31 @@ extension MergePairing {
 }
 
 extension MergePairing {
+  /// True if the partners of all `localCount` local elements ascend. Costs nothing for elements in
+  /// step.
+  @inlinable
+  func isAscending(localCount: Int) -> Bool {
+    // The least partner that may come next, and the ends of the run before on both sides.
+    var (least, localEnd, sideEnd) = (0, 0, 0)
+    for number in localRuns.indices {
+      let run = localRuns[number]
+      if localEnd < run.lowerBound {
+        guard least <= sideEnd else { return false }
+        least = sideRuns[number].lowerBound
+      }
+      for l in run {
+        let partner = partners[outOfStepBefore[number] + l - run.lowerBound]
+        guard partner != MergeStep.absent else { continue }
+        guard partner >= least else { return false }
+        least = partner + 1
+      }
+      (localEnd, sideEnd) = (run.upperBound, sideRuns[number].upperBound)
+    }
+    return localEnd == localCount || least <= sideEnd
+  }
+}
+
+extension MergePairing {
   /// A position among the runs, for lookups in ascending order.
   @usableFromInline
   struct Cursor {

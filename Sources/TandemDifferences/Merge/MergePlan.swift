@@ -11,16 +11,33 @@ package struct MergePlan<Element: Equatable> {
   @usableFromInline let remote: [Element]
   /// In merged order.
   @usableFromInline let steps: [MergeStep]
+  @usableFromInline package let order: MergeOrder
 
   /// Plans the merge of versions in any order.
   @inlinable
   package init<ID: Hashable>(
     base: [Element], local: [Element], remote: [Element], identifiedBy id: (Element) -> ID
   ) throws(MergeError) {
-    guard let steps = Self.sides(base, local, remote, { $0.steps(by: id) }) else {
+    guard let (steps, order) = Self.sides(base, local, remote, { $0.steps(by: id) }) else {
       throw Self.violation(base, local, remote) { $0.firstDuplicate(by: id) }
     }
-    self.init(base: base, local: local, remote: remote, steps: steps)
+    self.init(
+      base: base, local: local, remote: remote,
+      steps: order == .local
+        ? Self.stepsInLocalOrder(base, local, remote, identifiedBy: id) : steps,
+      order: order)
+  }
+
+  /// Returns the steps of sides without violations in local order, which are those of the merge with
+  /// its sides exchanged.
+  @inlinable @inline(never)
+  static func stepsInLocalOrder<ID: Hashable>(
+    _ base: [Element], _ local: [Element], _ remote: [Element], identifiedBy id: (Element) -> ID
+  ) -> [MergeStep] {
+    guard let (steps, _) = sides(base, remote, local, { $0.steps(by: id) }) else {
+      preconditionFailure("No side has an identity twice: the search in remote order checked it")
+    }
+    return steps.map(\.mirrored)
   }
 
   /// Plans the merge of versions that ascend strictly by `id`.
@@ -31,20 +48,23 @@ package struct MergePlan<Element: Equatable> {
     guard let steps = Self.sides(base, local, remote, { $0.sortedSteps(by: id) }) else {
       throw Self.violation(base, local, remote) { $0.firstNotAscending(by: id) }
     }
-    self.init(base: base, local: local, remote: remote, steps: steps)
+    self.init(base: base, local: local, remote: remote, steps: steps, order: .remote)
   }
 
   @inlinable
-  init(base: [Element], local: [Element], remote: [Element], steps: [MergeStep]) {
+  init(
+    base: [Element], local: [Element], remote: [Element], steps: [MergeStep], order: MergeOrder
+  ) {
     self.base = base
     self.local = local
     self.remote = remote
     self.steps = steps
+    self.order = order
   }
 
   /// The conflicts, in merged order.
   @inlinable
-  var conflicts: [MergeConflict<Element>] {
+  package var conflicts: [MergeConflict<Element>] {
     steps.filter { $0.kind == .conflict }.map(conflict)
   }
 
@@ -66,10 +86,10 @@ package struct MergePlan<Element: Equatable> {
 
 extension MergePlan {
   @inlinable
-  static func sides(
+  static func sides<Result>(
     _ base: [Element], _ local: [Element], _ remote: [Element],
-    _ body: (MergeSides<Element>) -> [MergeStep]?
-  ) -> [MergeStep]? {
+    _ body: (MergeSides<Element>) -> Result?
+  ) -> Result? {
     base.withUnsafeBufferPointer { base in
       local.withUnsafeBufferPointer { local in
         remote.withUnsafeBufferPointer { remote in

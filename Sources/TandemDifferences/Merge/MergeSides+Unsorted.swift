@@ -1,12 +1,14 @@
 extension MergeSides where Element: Equatable {
-  /// Returns the steps of sides in any order, in merged order, or `nil` if an identity occurs twice
-  /// on a side or does not equal itself.
+  /// Returns the steps of sides in any order, in the order of remote, and the order that the merge is
+  /// to have. Returns `nil` if an identity occurs twice on a side or does not equal itself.
   ///
   /// The other two sides are paired with local by walking in step. Elements left over are looked up
   /// by their hashes, in an index of the few local elements that may have the same identity.
   /// Elements without a local partner are hashed too.
   @inlinable @inline(__always)
-  func steps<ID: Hashable>(by id: (Element) -> ID) -> [MergeStep]? {
+  func steps<ID: Hashable>(
+    by id: (Element) -> ID
+  ) -> (steps: [MergeStep], order: MergeOrder)? {
     let inStepWithRemote = stepMatching(of: remote, id: id) { $0 == $1 }
     var ofBase = MergePairing(stepMatching(of: base, id: id) { _, _ in true })
     var ofRemote = MergePairing(inStepWithRemote)
@@ -34,7 +36,57 @@ extension MergeSides where Element: Equatable {
     }
     // Close to linear: there are few runs, and the standard library's sort detects them.
     steps.sort { $0.precedes($1) }
-    return steps
+    return (steps, order(ofBase, ofRemote))
+  }
+
+  /// Returns the order of the merge, by the records that all three versions have.
+  ///
+  /// If local has all its records in the base's order, which is the usual case, this costs nothing for
+  /// records in step.
+  @inlinable
+  func order(_ ofBase: MergePairing, _ ofRemote: MergePairing) -> MergeOrder {
+    guard !ofBase.isAscending(localCount: local.count) else { return .remote }
+    var last: (base: Int, remote: Int)?
+    var (isLocalChanged, isRemoteChanged, areUnlike) = (false, false, false)
+    forEachShared(ofBase, ofRemote) { b, r in
+      if let last {
+        isLocalChanged = isLocalChanged || b < last.base
+        areUnlike = areUnlike || r < last.remote
+        isRemoteChanged = isRemoteChanged || (b < last.base) != (r < last.remote)
+      }
+      last = (b, r)
+      return !(isLocalChanged && isRemoteChanged && areUnlike)
+    }
+    guard isLocalChanged, areUnlike else { return .remote }
+    // Neighbours in local that remote has in another order than the base prove a change by remote. If
+    // there are none, remote may still have changed the order of records that are no neighbours.
+    guard !isRemoteChanged else { return .disputed }
+    var remoteOffsets = Array(repeating: MergeStep.absent, count: base.count)
+    forEachShared(ofBase, ofRemote) { b, r in
+      remoteOffsets[b] = r
+      return true
+    }
+    var greatest = MergeStep.absent
+    for r in remoteOffsets where r != MergeStep.absent {
+      guard r > greatest else { return .disputed }
+      greatest = r
+    }
+    return .local
+  }
+
+  /// Calls `body` with the base and remote offsets of each record that all three versions have, in
+  /// local order, until it returns false.
+  @inlinable
+  func forEachShared(
+    _ ofBase: MergePairing, _ ofRemote: MergePairing, _ body: (_ base: Int, _ remote: Int) -> Bool
+  ) {
+    var (baseCursor, remoteCursor) = (MergePairing.Cursor(), MergePairing.Cursor())
+    for l in local.indices {
+      let b = ofBase.partner(of: l, &baseCursor)
+      let r = ofRemote.partner(of: l, &remoteCursor)
+      guard b != MergeStep.absent, r != MergeStep.absent else { continue }
+      guard body(b, r) else { return }
+    }
   }
 
   /// Pairs local elements with those of another side as long as both are in step.

@@ -17,7 +17,7 @@ struct MergeStep {
   @usableFromInline static var absent: Int { @inlinable get { -1 } }
 
   @usableFromInline var kind: Kind
-  /// The number of remote records before this one in the merged order.
+  /// The number of records before this one in the merged order, of the side whose order that is.
   @usableFromInline var rank: Int
   @usableFromInline var base: Int
   @usableFromInline var local: Int
@@ -32,14 +32,39 @@ struct MergeStep {
     self.remote = remote
   }
 
-  /// Returns true if this record comes before `other` in the merged order: remote records in their
-  /// order, local additions at their ``rank``, in local order.
+  /// Returns true if this record comes before `other` in the order of remote: remote records in
+  /// their order, local additions at their ``rank``, in local order.
   @inlinable
   func precedes(_ other: MergeStep) -> Bool {
     if rank != other.rank { return rank < other.rank }
     if remote != Self.absent || other.remote != Self.absent { return remote == Self.absent }
     return local < other.local
   }
+
+  /// The step of the merge whose sides are exchanged.
+  @inlinable
+  var mirrored: MergeStep {
+    var step = self
+    (step.local, step.remote) = (remote, local)
+    switch kind {
+    case .takeLocal: step.kind = .takeRemote
+    case .takeRemote: step.kind = .takeLocal
+    case .conflict: break
+    }
+    return step
+  }
+}
+
+/// The order of a merge.
+@usableFromInline
+package enum MergeOrder {
+  /// The order of remote, with local additions after their local predecessor.
+  case remote
+  /// The order of local, which only local changed, with remote additions after their remote
+  /// predecessor.
+  case local
+  /// As ``remote``, although both sides changed the order of the base, in different ways.
+  case disputed
 }
 
 /// The three versions in memory, for the search for steps.

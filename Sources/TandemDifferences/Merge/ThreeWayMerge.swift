@@ -4,10 +4,12 @@
 /// sides made the same change, it takes that. Everything else is a conflict. The policy resolves it
 /// or leaves it open; in both cases it is in ``conflicts`` with all its versions.
 ///
-/// **Order.** Records of the remote side are in remote order. A record that only the local side has
-/// comes after the nearest record before it, in local order, that the remote side has too; behind
-/// other such records, and first if there is none. The resolution of conflicts does not change the
-/// order. Records merged from sorted sides are sorted.
+/// **Order.** An order that only one side changed wins: if only the local side has records that all
+/// three versions have in another order than the base, the merge has local order, otherwise remote
+/// order. If both sides changed the order, the merge has that of remote. A record that only the other
+/// side has comes after the nearest record before it there that both sides have; behind other such
+/// records, and first if there is none. The resolution of conflicts does not change the order. Records
+/// merged from sorted sides are sorted.
 ///
 /// **Open conflicts.** If a conflict is unresolved, ``merged`` has the local version, or no version
 /// if the local side deleted the record. Neither difference changes the record.

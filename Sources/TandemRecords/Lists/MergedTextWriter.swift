@@ -2,6 +2,7 @@
 struct MergedTextWriter {
   let local: TextSide
   let remote: TextSide
+  let comments: CommentMerge
   let showsBase: Bool
 
   /// The lists whose text can be copied.
@@ -122,46 +123,42 @@ struct MergedTextWriter {
 
   // MARK: - CSV
 
-  /// Writes rows. A row that a version has unchanged is copied, with the comments before it.
+  /// Writes rows, with the comments before each. A row that a version has unchanged is copied.
   func csv(of parts: [MergedPart]) -> [UInt8] {
     let list = local.list
     let lineEnd = list.lineEnd
     var text = header + lineEnd + lines(of: parts, lineEnd: lineEnd, row)
     let tail = list.bytes[(list.lines.last?.upperBound ?? 0)...]
-    if tail.isEmpty, !list.bytes.isEmpty, text.suffix(lineEnd.count) == lineEnd[...] {
+    let end = comments.text(at: .end)
+    if end.isEmpty, tail.isEmpty, !list.bytes.isEmpty, text.suffix(lineEnd.count) == lineEnd[...] {
       text.removeLast(lineEnd.count)
     }
-    // Comments behind the last row.
-    return text + Array(tail.starts(with: lineEnd) ? tail.dropFirst(lineEnd.count) : [])
+    return text + end
   }
 
   private var header: [UInt8] {
     let list = local.list
-    let start = list.lines.isEmpty ? [] : list.comments(beforeRow: 0)
     let names = list.columns.map { name in
       sides.lazy.compactMap { $0.list.headerBytes(of: name) }.first
         ?? CSVText.quotedIfNeeded(Array(name.utf8), special: list.specialCharacters)[...]
     }
-    return Array(start) + names.joined(separator: [list.delimiter])
+    return comments.text(at: .header) + names.joined(separator: [list.delimiter])
   }
 
-  /// Writes a row with the comments before it in the local version, or else in the remote one.
+  /// Writes a row with the comments before it.
   private func row(of record: ListRecord) -> [UInt8] {
     let list = local.list
-    let comments = sides.lazy.compactMap { side in
-      side.position(of: record).map { side.list.comments(beforeRow: $0 + 1) }
-    }.first
+    let comments = comments.text(at: .row(record))
     for side in sides where side.list.hasOriginalCells {
       guard let position = side.position(ofEqual: record) else { continue }
       let row = side.list.lines[position + 1]
-      return Array(
-        (comments ?? []) + side.list.bytes[side.list.start(ofRow: position + 1)..<row.upperBound])
+      return comments + side.list.bytes[side.list.start(ofRow: position + 1)..<row.upperBound]
     }
     let cells = zip(record.layout.names, record.values).map { name, value in
       sides.lazy.compactMap { $0.bytes(of: record, field: name) }.first
         ?? CSVText.cell(of: value, special: list.specialCharacters)[...]
     }
-    return Array(comments ?? []) + cells.joined(separator: [list.delimiter])
+    return comments + cells.joined(separator: [list.delimiter])
   }
 }
 
@@ -257,7 +254,7 @@ extension ListText {
   fileprivate func start(ofRow number: Int) -> Int { cell(at: 0, inRow: number).lowerBound }
 
   /// The comments and empty lines before a row of CSV.
-  fileprivate func comments(beforeRow number: Int) -> ArraySlice<UInt8> {
+  func comments(beforeRow number: Int) -> ArraySlice<UInt8> {
     bytes[lines[number].lowerBound..<start(ofRow: number)]
   }
 

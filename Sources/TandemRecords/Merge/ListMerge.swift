@@ -52,18 +52,21 @@ public struct ListMerge: Sendable {
       columns = merge.conflicts
       (base, local, remote) = (base == nil ? nil : merge.base, merge.local, merge.remote)
     }
+    let plan = try MergePlan(
+      base: base?.records ?? [], local: local.records, remote: remote.records,
+      identifiedBy: { local.key(of: $0, key) })
     func merge(_ policy: MergePolicy<ListRecord>) throws -> ThreeWayMerge<ListRecord, RecordKey> {
-      try ThreeWayMerge(
-        base: base.map { .known($0.records) } ?? .unknown, local: local.records,
-        remote: remote.records, identifiedBy: { local.key(of: $0, key) }, policy: policy)
+      try plan.merge(
+        plan.conflicts.map(policy.resolution), identifiedBy: { local.key(of: $0, key) })
     }
     let result = try merge(policy)
     // A merge that keeps a version of each record in conflict has the place of each.
     let kept = MergePolicy<ListRecord> { $0.remote == nil ? .local : .remote }
     let ordered = result.unresolved.isEmpty ? result : try merge(policy.then(kept))
     return MergedList(
-      merge: result, columnConflicts: columns, key: key, local: local, remote: remote,
-      ordered: ordered.merged)
+      merge: result, columnConflicts: columns, key: key, base: base, local: local,
+      remote: remote,
+      ordered: ordered.merged, hasDisputedOrder: plan.order == .disputed)
   }
 
   private func check(

@@ -8,10 +8,14 @@ public struct MergedList: Sendable {
   /// the base.
   public let columnConflicts: [ConflictReport<String, String>]
   let key: [String]
+  let base: ListText?
   let local: ListText
   let remote: ListText
   /// The merged records and one version of each record in conflict, in the merged order.
   let ordered: [ListRecord]
+  /// True if both versions changed the order of the base's records, in different ways. The merged list
+  /// has that of remote.
+  package let hasDisputedOrder: Bool
 
   /// True if a column is in conflict and no policy resolved it. The lists cannot be merged by records
   /// then.
@@ -21,6 +25,12 @@ public struct MergedList: Sendable {
 
   /// True if nothing is in conflict, or the policies resolved all conflicts.
   public var isResolved: Bool { merge.unresolved.isEmpty && !hasOpenColumns }
+
+  /// True if both versions changed the comment lines of CSV at one place, in different ways. The merged
+  /// list has those of local.
+  package var hasDisputedComments: Bool {
+    local.hasDisputedComments(of: parts, key: key, base: base, other: remote)
+  }
 
   /// Writes the merged list in the format and layout of the local version, in UTF-8.
   ///
@@ -33,7 +43,7 @@ public struct MergedList: Sendable {
   public func text(marksConflicts: Bool, showsBase: Bool = false) -> [UInt8] {
     precondition(!hasOpenColumns, "A list with columns in conflict has no text")
     let parts = marksConflicts ? parts : merge.merged.map { .record($0) }
-    return local.text(of: parts, key: key, other: remote, showsBase: showsBase)
+    return local.text(of: parts, key: key, base: base, other: remote, showsBase: showsBase)
   }
 
   /// The records of the result, and those in conflict, in the merged order.

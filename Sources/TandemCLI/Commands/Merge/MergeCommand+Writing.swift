@@ -75,7 +75,7 @@ extension MergedList {
         + "\(Quantity.count(merge.conflicts.count, "conflict")), "
         + "\(merge.unresolved.count) unresolved"
     ]
-    lines += columnConflicts.flatMap(\.lines)
+    lines += notes + columnConflicts.flatMap(\.lines)
     let text = DifferenceText(key: [], terminal: .error)
     for report in merge.conflicts {
       let conflict = report.conflict
@@ -89,6 +89,20 @@ extension MergedList {
     return lines.joined(separator: "\n")
   }
 
+  /// Sentences on what both versions changed that is no conflict of records.
+  fileprivate var notes: [String] {
+    var notes: [String] = []
+    if hasDisputedOrder {
+      notes.append(
+        "both versions changed the order of the records; the merged list has that of remote")
+    }
+    if hasDisputedComments {
+      notes.append(
+        "both versions changed the same comment lines; the merged list has those of local")
+    }
+    return notes
+  }
+
   /// Appends the object that `--json` prints, with its line feed.
   fileprivate func appendJSON(to bytes: inout [UInt8], key: [String]) {
     bytes.appendJSON { json in
@@ -96,6 +110,7 @@ extension MergedList {
         json.field("merged", merge.merged)
         json.field("conflicts") { $0.array(of: merge.conflicts) { $0.write(to: &$1, key: key) } }
         json.field("columns") { $0.array(of: columnConflicts) { $0.write(to: &$1) } }
+        json.field("notes", notes)
         json.field("toLocal", merge.toLocal)
         json.field("toRemote", merge.toRemote)
       }

@@ -58,6 +58,11 @@ enum MergeCommand: Command {
       record by both sides are a conflict. Prints the merged list in the format of LOCAL, and a report on
       standard error, with both versions of each record in conflict.
 
+      The order of the records is that of the side that changed it. If both sides changed it in
+      different ways, it is that of REMOTE, and the report has a note. With --comment, the comment
+      lines of CSV belong to the record below them, and merge in the same way. If both sides changed
+      those of one record, the list has those of LOCAL, and the report has a note.
+
       The values of JSON have the types of JSON: a change of 1 to 1.0, true or "1" is a change. The
       order of fields, white space and escapes do not count. The cells of CSV are texts. A column of
       CSV that one side removed or renamed is removed or renamed in the merged list. It is a conflict
@@ -73,7 +78,8 @@ enum MergeCommand: Command {
 
       --json prints an object with "merged" (with the local version of each unresolved conflict),
       "conflicts" (each with key, kind, base, local, remote and resolution), "columns" (conflicts of
-      columns, with the same fields), "toLocal" and "toRemote", the differences to the merged list:
+      columns, with the same fields), "notes" (those of the report, as texts), "toLocal" and "toRemote",
+      the differences to the merged list:
       \(setDifferenceShape)
 
       It can be used as a git merge driver:
