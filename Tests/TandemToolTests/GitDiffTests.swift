@@ -81,6 +81,32 @@ struct GitDiffTests {
         """)
   }
 
+  @Test("a file that is neither a list nor UTF-8 differs, and does not end git diff")
+  func notText() async throws {
+    let result = try await git(
+      """
+      printf 'id,n\n1,caf\\351\n' >latin1.csv
+      printf 'id,n\n1,a\n' >more.csv
+      sqlite3 app.db "CREATE TABLE t (id INTEGER PRIMARY KEY, a); \\
+        INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT))"
+      git add . && git commit -qm one || exit 9
+      printf 'id,n\n1,caff\\351\n' >latin1.csv
+      printf 'id,n\n1,b\n' >more.csv
+      sqlite3 app.db "UPDATE t SET a = CAST(x'fe' AS TEXT)"
+      git --no-pager diff
+      """)
+    #expect(result.status == 0, "\(result.error)")
+    #expect(
+      result.output == """
+        Binary files a/app.db and b/app.db differ
+        Binary files a/latin1.csv and b/latin1.csv differ
+        --- a/more.csv
+        +++ b/more.csv
+        ~ id="1"  n: "a" → "b"
+
+        """)
+  }
+
   @Test("a text conversion shows a database line by line")
   func textConversion() async throws {
     let result = try await git(

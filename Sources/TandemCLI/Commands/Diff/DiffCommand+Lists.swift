@@ -52,7 +52,8 @@ extension DiffCommand {
     return try write(key: [], columns: columns, arguments) { try difference.forEachChange($0) }
   }
 
-  /// Compares two texts by lines; returns true if they differ.
+  /// Compares two texts by lines; returns true if they differ. Of files that are no texts in UTF-8, it
+  /// says only that they differ.
   static func compareTexts(_ arguments: ParsedArguments) throws -> Bool {
     let others: [any CommandOption] = [
       Option.json, Option.list, Option.key, Option.noKey, Option.table, Option.format,
@@ -63,21 +64,24 @@ extension DiffCommand {
     let names = arguments.operands
     try arguments.checkFiles(names, of: Option.text)
     let labels = labels(arguments)
-    let diff = UnifiedDiff(
-      from: try text(of: names[0]), to: try text(of: names[1]), oldName: labels[0],
-      newName: labels[1])
+    let files = try names.map { try FileText.bytes(of: $0) }
+    let texts = files.compactMap { String(validating: $0, as: UTF8.self) }
+    let output: String
+    if texts.count == files.count {
+      output =
+        UnifiedDiff(from: texts[0], to: texts[1], oldName: labels[0], newName: labels[1])
+        .description
+    } else if files[0] != files[1] {
+      let shown = labels.map { $0.escapingControls() }
+      output = "Binary files \(shown[0]) and \(shown[1]) differ\n"
+    } else {
+      output = ""
+    }
     if !arguments[Option.quiet] {
-      let output = OutputStream(descriptor: STDOUT_FILENO)
-      try output.write(diff.description)
-      try output.flush()
+      let stream = OutputStream(descriptor: STDOUT_FILENO)
+      try stream.write(output)
+      try stream.flush()
     }
-    return !diff.isEmpty
-  }
-
-  private static func text(of name: String) throws -> String {
-    guard let text = String(validating: try FileText.bytes(of: name), as: UTF8.self) else {
-      throw FileError(path: name, action: "read", reason: "these bytes are not UTF-8")
-    }
-    return text
+    return !output.isEmpty
   }
 }
