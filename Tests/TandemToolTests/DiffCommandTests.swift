@@ -365,13 +365,54 @@ struct DiffCommandTests {
     #expect(json.status == 1)
     #expect(
       json.output.hasPrefix(
-        #"{"tables":[{"table":"gone","old":true,"new":false,"columns":[],"inserted":[],"#),
+        #"{"tables":[{"table":"gone","old":true,"new":false,"columns":[],"declaration":null,"#
+          + #""inserted":[],"#),
       "\(json.output)")
     #expect(json.output.contains(#"{"type":"view","name":"v","old":"CREATE VIEW v AS SELECT 1","#))
     #expect(try await Tool.shell("$tandem diff b.db b.db", in: folder).status == 0)
     #expect(try await Tool.shell("$tandem diff -q a.db b.db", in: folder).output.isEmpty)
     let added = try await Tool.shell("$tandem diff /dev/null b.db", in: folder)
     #expect(added.status == 1 && added.output.contains("+ id=3"), "\(added)")
+  }
+
+  @Test(
+    "what a table declares besides columns, types and keys is compared by tokens",
+    arguments: [
+      "a UNIQUE", "a NOT NULL", "a CHECK (a > 0)", "a DEFAULT 5", "a REFERENCES t",
+      "a COLLATE NOCASE",
+      "a AS (id + 1)", "a, UNIQUE (a)", "a, CHECK (a > 0)",
+    ])
+  func declarations(columns: String) async throws {
+    func diff(_ old: String, _ new: String, _ options: String = "") async throws -> Tool.Result {
+      for (name, sql) in [("a.db", old), ("b.db", new)] {
+        try folder.execute(name, "DROP TABLE IF EXISTS t", "CREATE TABLE \(sql)")
+      }
+      return try await Tool.shell("$tandem diff a.db b.db \(options)", in: folder)
+    }
+    let (plain, declared) = (
+      "t (id INTEGER PRIMARY KEY, a)", "t (id INTEGER PRIMARY KEY, \(columns))"
+    )
+    for (old, new) in [
+      (plain, declared), (declared, plain), (declared, "\(declared) WITHOUT ROWID"),
+      ("t (id INTEGER PRIMARY KEY, a TEXT)", "t (id INTEGER PRIMARY KEY, a TEXT) STRICT"),
+    ] {
+      let text = try await diff(old, new)
+      #expect(text.output == "--- a.db\n+++ b.db\ntable t\n~ declaration\n", "\(old), \(new)")
+      #expect(text.status == 1 && text.error.isEmpty, "\(old), \(new): \(text.error)")
+      let json = try await diff(old, new, "--json")
+      #expect(
+        json.output
+          == #"{"tables":[{"table":"t","old":true,"new":true,"columns":[],"declaration":{"#
+          + #""old":"CREATE TABLE \#(old)","new":"CREATE TABLE \#(new)"},"inserted":[],"#
+          + #""updated":[],"deleted":[]}],"objects":[]}"# + "\n")
+      #expect(json.status == 1)
+    }
+    let written = declared.replacing(",", with: " , -- a comment, and\n").replacing(
+      "a ", with: "\"A\" ")
+    let same = try await diff(declared, written.replacing("INTEGER", with: "integer"))
+    #expect(same.status == 0 && same.output.isEmpty && same.error.isEmpty, "\(same)")
+    let column = try await diff("t (id INTEGER PRIMARY KEY, a, b INT NOT NULL)", plain)
+    #expect(column.output == "--- a.db\n+++ b.db\ntable t\n- column b INT\n", "\(column)")
   }
 
   @Test("two databases of one table each are compared whole if more than rows differs")

@@ -5,13 +5,13 @@ struct CreateTableStatement {
   init(_ sql: String) { tokens = SQLTokens(sql) }
 
   /// The words that end a column's type.
-  private static let constraints: Set<String> = [
+  static let constraints: Set<String> = [
     "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES",
     "GENERATED", "AS", "ON",
   ]
 
   /// The words, unless they are quoted, that begin a constraint of the table in place of a column.
-  private static let tableConstraints: Set<String> = [
+  static let tableConstraints: Set<String> = [
     "CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN",
   ]
 

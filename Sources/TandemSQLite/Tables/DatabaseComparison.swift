@@ -1,8 +1,8 @@
 public import TandemDifferences
 public import TandemRecords
 
-/// The comparison of two databases: their tables with columns, keys and rows, and their indexes, views
-/// and triggers.
+/// The comparison of two databases: their tables with columns, keys, other declarations and rows, and
+/// their indexes, views and triggers.
 ///
 /// <!-- Snippets/DatabaseCodeInComments.swift databases -->
 /// ```swift
@@ -76,6 +76,8 @@ public struct DatabaseComparison: Sendable {
       try body(
         Table(
           name: name, old: oldSchema, new: newSchema,
+          declarationChange: try Self.declarationChange(
+            old?.declaration(ofTable: name), new?.declaration(ofTable: name)),
           hasNullKeys: try old?.hasNullKeys(oldSchema) == true
             || new?.hasNullKeys(newSchema) == true,
           oldConnection: old, newConnection: new))
@@ -86,6 +88,14 @@ public struct DatabaseComparison: Sendable {
       return Object(type: id.type, name: id.name, old: oldObjects[id], new: newObjects[id])
     }
     .sorted { ($0.type, $0.name) < ($1.type, $1.name) }
+  }
+
+  private static func declarationChange(_ old: String?, _ new: String?) -> (
+    old: String, new: String
+  )? {
+    guard let old, let new, old != new, TableDeclaration(old).differs(from: TableDeclaration(new))
+    else { return nil }
+    return (old, new)
   }
 }
 
@@ -98,6 +108,10 @@ extension DatabaseComparison {
     public let old: TableSchema?
     /// The columns and the key in the new database; `nil` if the table is not there.
     public let new: TableSchema?
+    /// The statements that created the tables, if they declare something besides the names and types of columns in
+    /// different ways, such as `UNIQUE`, `CHECK`, `DEFAULT` or `STRICT`. White space, comments, the order of
+    /// columns and columns that only one of the tables has do not count.
+    public let declarationChange: (old: String, new: String)?
     /// True if a row has a null in the primary key, which SQLite permits in most tables. Rows are compared as wholes
     /// then.
     package let hasNullKeys: Bool
@@ -146,9 +160,10 @@ extension DatabaseComparison {
       return (old.primaryKey, new.primaryKey)
     }
 
-    /// True if one database does not have the table, or its columns or key differ.
+    /// True if one database does not have the table, or its columns, key or other declarations differ.
     public var hasSchemaChange: Bool {
       old == nil || new == nil || !columnChanges.isEmpty || keyChange != nil
+        || declarationChange != nil
     }
 
     /// True if a column has another value in each row of both tables, and no null.
@@ -229,6 +244,14 @@ extension DatabaseConnection {
   fileprivate func comparedTableNames() throws(DatabaseError) -> [String] {
     let shadows = try prepare("SELECT name FROM pragma_table_list WHERE type = 'shadow'").texts()
     return try tableNames().filter { !shadows.contains($0) }
+  }
+
+  /// The statement that created a table; `nil` if there is no such table.
+  fileprivate func declaration(ofTable name: String) throws(DatabaseError) -> String? {
+    try rows(
+      "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+      [.text(name)]
+    ).first?[0].textValue
   }
 
   /// The statements that created indexes, views and triggers, without those of SQLite and of Tandem.

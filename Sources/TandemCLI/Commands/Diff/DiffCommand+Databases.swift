@@ -110,6 +110,7 @@ extension DiffCommand {
         text.line(
           "~", "key \(old.joined(separator: ", ")) → \(new.joined(separator: ", "))", .yellow))
     }
+    if table.declarationChange != nil { try write(text.line("~", "declaration", .yellow)) }
     try table.forEachChange { try write(text.line($0)) }
   }
 
@@ -132,6 +133,14 @@ extension DiffCommand {
             json.field("old", change.old)
             json.field("new", change.new)
           }
+        }
+      }
+      bytes += Array(#","declaration":"#.utf8)
+      bytes.appendJSON { json in
+        guard let (old, new) = table.declarationChange else { return json.writeNull() }
+        json.object { json in
+          json.field("old", old)
+          json.field("new", new)
         }
       }
       bytes += Array(",".utf8)

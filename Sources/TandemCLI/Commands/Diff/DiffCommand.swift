@@ -32,10 +32,13 @@ enum DiffCommand: Command {
         or, for two databases as wholes:
         {"tables":[{"table":T,"old":BOOL,"new":BOOL,
         "columns":[{"name":C,"old":TYPE,"new":TYPE}],
+        "declaration":{"old":SQL,"new":SQL},
         "inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],
         "deleted":[ROW]}],
         "objects":[{"type":"index|view|trigger","name":NAME,
-        "old":SQL,"new":SQL}]}
+        "old":SQL,"new":SQL}]}, where "declaration" is null
+        unless the tables declare something else than columns,
+        types and keys in different ways
         """)
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing; only set the exit status.")
     static let label = ValueOption<String>(
@@ -61,8 +64,9 @@ enum DiffCommand: Command {
 
       Two SQLite tables of any size are compared in constant memory, and copies of one file first by
       their pages. Two SQLite files without --table are compared whole: all tables but Tandem's own
-      (tandem_…), those of one file only too, their columns and keys, indexes, views and triggers.
-      The rows of a table without a primary key, or with NULL in one, are compared as wholes. If each
+      (tandem_…), those of one file only too, their columns and keys, whatever else they declare (as
+      UNIQUE or DEFAULT), indexes, views and triggers. Numbers are compared by their values: 1 and 1.0
+      are equal. The rows of a table without a primary key, or with NULL in one, are compared as wholes. If each
       file has only one table, and only its rows differ, the output is that of --table. That table
       needs a primary key, or a column id with another value in each row.
 
@@ -74,7 +78,8 @@ enum DiffCommand: Command {
       names its column: it could not be shown as it is.
 
       With --list, the order of two lists is compared too, and moved records are shown (>). With
-      --text, OLD and NEW are UTF-8 texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed.
+      --text, OLD and NEW are texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed; if
+      one is not UTF-8, a line says that they differ.
       """,
     exitStatus: "0 no differences, 1 differences (0 with --exit-zero), 2 errors.",
     operands: [

@@ -1,0 +1,66 @@
+/// What the statement that created a table declares besides the names and types of its columns:
+/// constraints, defaults, collations, generated values and the options of the table.
+///
+/// Declarations are compared by their tokens, without white space, comments, the case of words and the
+/// quotes of names.
+struct TableDeclaration {
+  private typealias Tokens = [String]
+
+  /// The constraints of each column, by its name in lower case.
+  private var columns: [String: Tokens] = [:]
+  /// The constraints of the table, and what stands before and behind its columns.
+  private var others: [Tokens] = []
+
+  init(_ sql: String) {
+    let sql = SQLTokens(sql)
+    let start = sql.tokens.firstIndex { $0.depth == 0 && sql.isSymbol($0, "(") }
+    guard let start,
+      let end = sql.tokens.lastIndex(where: { $0.depth == 0 && sql.isSymbol($0, ")") })
+    else {
+      others = [sql.folded(sql.tokens[...])]
+      return
+    }
+    let options = sql.tokens[(end + 1)...].split { sql.isSymbol($0, ",") }
+    others = ([sql.tokens[..<start]] + options).map(sql.folded)
+    let definitions = sql.tokens[(start + 1)..<end].split {
+      $0.depth == 1 && sql.isSymbol($0, ",")
+    }
+    for definition in definitions {
+      if let first = definition.first,
+        !sql.isWord(first, in: CreateTableStatement.tableConstraints),
+        let name = sql.name(first)
+      {
+        // The type ends where the first constraint begins.
+        let constraints = definition.dropFirst().drop {
+          !sql.isWord($0, in: CreateTableStatement.constraints)
+        }
+        columns[name.lowercased()] = sql.folded(constraints)
+      } else {
+        others.append(sql.folded(definition))
+      }
+    }
+    others.sort { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// True if a column of both tables, or the tables themselves, are declared in different ways.
+  func differs(from other: TableDeclaration) -> Bool {
+    others != other.others
+      || columns.contains { name, constraints in
+        other.columns[name].map { $0 != constraints } ?? false
+      }
+  }
+}
+
+extension SQLTokens {
+  fileprivate func isWord(_ token: SQLToken, in words: Set<String>) -> Bool {
+    token.depth == 1 && token.kind == .word && words.contains(text(token.range).uppercased())
+  }
+
+  /// The texts of tokens, with names and words in lower case and without quotes.
+  fileprivate func folded(_ tokens: ArraySlice<SQLToken>) -> [String] {
+    tokens.map { token in
+      if let name = name(token) { return name.lowercased() }
+      return token.kind == .number ? text(token.range).lowercased() : text(token.range)
+    }
+  }
+}
