@@ -78,7 +78,7 @@ extension DatabaseError: CustomStringConvertible {
   /// The remedy, where it is not obvious from SQLite's words.
   private var advice: String {
     switch code.primary {
-    case .busy: return "; another program is writing to it: try again, or wait longer"
+    case .busy: return "; another program is writing to it: try again when it has finished"
     case .notADatabase: return "; it may be another kind of file, or encrypted"
     case .readOnly where self.code == Code.readOnlyFolder:
       return "; a file with a write-ahead log can be read only where SQLite may write beside it"

@@ -133,7 +133,9 @@ struct DatabaseTransactionTests {
       #expect(error.code.primary == .busy)
       #expect(error.path == folder.file())
       #expect(error.message == "database is locked")
-      #expect(error.description.contains("another program is writing to it"))
+      #expect(
+        error.description.contains(
+          "another program is writing to it: try again when it has finished"))
     }
     try second.transaction { try second.execute("INSERT INTO t VALUES (1)") }
     #expect(try count(reader) == 1)
