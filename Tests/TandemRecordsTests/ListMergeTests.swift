@@ -258,8 +258,9 @@ struct ListMergeTests {
       try ListText(Array(text.utf8), format: .csv, csv: options)
     }
     let base = "# head\nid,a\n\n# one\n1,x\n# two\n2,y\n# end"
+    let edited = "# head\nid,a\n# one\n1,x\n# two\n2,z\n3,#q\n# end\n"
     let result = try ListMerge(key: ["id"]).merge(
-      base: list(base), local: list(base), remote: list("id,a\n1,x\n2,z\n3,#q\n"))
+      base: list(base.replacing("\n\n", with: "\n")), local: list(base), remote: list(edited))
     #expect(
       String(decoding: result.text(marksConflicts: false), as: UTF8.self)
         == "# head\nid,a\n\n# one\n1,x\n# two\n2,z\n3,#q\n# end")
