@@ -62,13 +62,13 @@ enum DiffCommand: Command {
       store them: numbers by their values, and true as 1. Only beside a column of texts do the cells
       of CSV stay texts.
 
-      Two SQLite tables of any size are compared in constant memory, and copies of one file first by
-      their pages. Two SQLite files without --table are compared whole: all tables but Tandem's own
-      (tandem_…), those of one file only too, their columns and keys, whatever else they declare (as
-      UNIQUE or DEFAULT), indexes, views and triggers. Numbers are compared by their values: 1 and 1.0
-      are equal. The rows of a table without a primary key, or with NULL in one, are compared as wholes. If each
-      file has only one table, and only its rows differ, the output is that of --table. That table
-      needs a primary key, or a column id with another value in each row.
+      Two SQLite tables of any size are compared in constant memory, numbers by their values (1 and
+      1.0 are equal), and copies of one file first by their pages. Two SQLite files without --table
+      are compared whole: all tables but Tandem's own (tandem_…), those of one file only too, their
+      columns and keys, whatever else they declare (as UNIQUE or DEFAULT), indexes, views and
+      triggers. The rows of a table without a primary key, or with NULL in one, are compared as
+      wholes. If each file has only one table, and only its rows differ, the output is that of
+      --table. That table needs a primary key, or a column id with another value in each row.
 
       With --no-key, two lists are compared as bags of records: a record that occurs twice in OLD
       and once in NEW was deleted once, and nothing is updated. A key may name a field of an object
@@ -78,8 +78,8 @@ enum DiffCommand: Command {
       names its column: it could not be shown as it is.
 
       With --list, the order of two lists is compared too, and moved records are shown (>). With
-      --text, OLD and NEW are texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed; if
-      one is not UTF-8, a line says that they differ.
+      --text, OLD and NEW are texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed; if one is
+      not UTF-8, a line says that they differ.
       """,
     exitStatus: "0 no differences, 1 differences (0 with --exit-zero), 2 errors.",
     operands: [
