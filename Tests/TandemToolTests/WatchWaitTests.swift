@@ -63,6 +63,28 @@ struct WatchWaitTests: ShellSuite {
     #expect(await list.end() == 0)
   }
 
+  @Test(
+    "a file beside the write-ahead log of the former one is not opened",
+    arguments: ["--wait", "--quiet"])
+  func formerLog(option: String) async throws {
+    try await shell(
+      "sqlite3 test.db '\(Self.wal); \(Self.creation); INSERT INTO place VALUES (1, 1)'")
+    let tool = try RunningTool(
+      ["watch", folder.path(of: "test.db"), "--table", "place", "--initial", option])
+    #expect(await tool.line()?.hasPrefix("+ id=1") == true)
+    try await shell("sqlite3 test.db 'INSERT INTO place VALUES (2, 2)'")
+    #expect(await tool.line()?.hasPrefix("+ id=2") == true)
+    try await shell("sqlite3 new.db '\(Self.rows)'; cp new.db copy.db; mv new.db test.db")
+    var last: String?
+    while let line = await tool.errorLine() { last = line }
+    #expect(
+      last?.contains("test.db-wal is the write-ahead log of the file that was here before") == true)
+    #expect(await tool.end() == 1)
+    try await shell(
+      "cmp copy.db test.db && rm test.db-wal test.db-shm && sqlite3 test.db 'PRAGMA integrity_check'"
+    )
+  }
+
   @Test("without a common key, all rows are deleted and inserted")
   func otherKey() async throws {
     try await shell(

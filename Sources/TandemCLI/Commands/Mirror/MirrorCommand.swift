@@ -117,11 +117,11 @@ enum MirrorCommand: Command {
 
       A URL is not read again if the server confirms that nothing changed (ETag, Last-Modified),
       unless the table, the schema or an option was changed. This holds for each page of a list in
-      pages: at the first page that changed, the whole list is read. The whole list is always read if a page
-      has no validators, or if there are more than \(RecordListValidators.maxPageCount) pages. At the end, the pages are checked once
-      more. If one has other keys by then, all pages are read again, up to 3 times; then the run
-      fails. If only values have changed, all pages are read again, up to twice; then the table may
-      get values of different moments.
+      pages: at the first page that changed, the whole list is read. The whole list is always read if
+      a page has no validators, or if there are more than \(RecordListValidators.maxPageCount) pages.
+      At the end, the pages are checked once more. If one has other keys by then, all pages are read
+      again, up to 3 times; then the run fails. If only values have changed, all pages are read again,
+      up to twice; then the table may get values of different moments.
 
       The tables tandem_mirror and, for files, tandem_mirror_directory keep the state for the next
       run. The database is set to write-ahead logging, so that readers and the writer do not wait

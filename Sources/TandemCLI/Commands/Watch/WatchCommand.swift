@@ -66,6 +66,10 @@ enum WatchCommand: Command {
       A file or table that goes away ends the command with an error. With --wait, the command waits
       until it is there again, as after "mv new.db places.db" or DROP TABLE and CREATE TABLE, and
       then shows how its rows differ from those before.
+
+      SQLite forbids to replace a file that a program has open: it would apply the write-ahead log of
+      the former file, DATABASE-wal, to the new one, and destroy that. If the log is there, the command
+      ends with an error that says what to do before any program opens the new file.
       """,
     exitStatus: "0 ended by Ctrl-C or --once, 1 failure, 2 wrong usage.",
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists; it is only read.")],
@@ -104,11 +108,12 @@ enum WatchCommand: Command {
   ) async throws -> String {
     let output = WatchOutput(isJSON: options.isJSON)
     var shown: ShownRows<Difference>?
+    var files: OpenedFiles?
     var lastReason = ""
     while true {
       let wasMissing = isFileMissing(arguments)
       do {
-        try await watch(arguments, options, output, &shown)
+        try await watch(arguments, options, output, &shown, &files)
         return output.summary
       } catch is CancellationError {
         return output.summary
@@ -118,6 +123,7 @@ enum WatchCommand: Command {
       } catch let error as DatabaseError
         where isAbsence(error, isFileMissing: wasMissing || isFileMissing(arguments))
       {
+        if let obstacle = files?.obstacle { throw obstacle }
         guard options.waits else { throw advised(error, wasShowing: output.isBegun) }
         if !options.isQuiet, error.message != lastReason {
           TandemCLI.report("waiting: \(error.path): \(error.message)")
@@ -130,7 +136,7 @@ enum WatchCommand: Command {
 
   private static func watch<Difference: WatchedDifference>(
     _ arguments: ParsedArguments, _ options: Options, _ output: WatchOutput,
-    _ shown: inout ShownRows<Difference>?
+    _ shown: inout ShownRows<Difference>?, _ files: inout OpenedFiles?
   ) async throws {
     let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
     let database = try await Database.open(
@@ -141,6 +147,7 @@ enum WatchCommand: Command {
       let mode = try await database.read {
         try $0.fetchValue("PRAGMA journal_mode", as: String.self)
       }
+      files = OpenedFiles(path: arguments.operands[0])
       let watch = Watch<Difference>(
         database: database, query: query, explanation: try await query.explanation(in: database),
         journalMode: mode, options: options)
@@ -174,6 +181,34 @@ extension WatchCommand {
     var error = error
     error.message += "; with --wait, tandem watch waits until it is there again"
     return error
+  }
+}
+
+/// The files of a database as `tandem watch` opened it.
+private struct OpenedFiles {
+  private let path: String
+  private let file: FileIdentity?
+  private let log: FileIdentity?
+
+  /// - Parameter path: The database, which has been read: a write-ahead log is there from then on.
+  init(path: String) {
+    self.path = path
+    (file, log) = (FileIdentity(at: path), FileIdentity(at: path + "-wal"))
+  }
+
+  /// The error of opening the file again, if another one is at its place, or none, and its write-ahead log is still
+  /// there: SQLite finds a log by the name of the file.
+  var obstacle: DatabaseError? {
+    var status = stat()
+    guard FileIdentity(at: path) != file, stat(path + "-wal", &status) == 0, status.st_size > 0,
+      FileIdentity(status) == log
+    else { return nil }
+    return DatabaseError(
+      code: .cannotOpen,
+      message:
+        "\(path)-wal is the write-ahead log of the file that was here before, and would destroy a new one; before any "
+        + "program opens \(path), end those that have the former file open, and move \(path)-wal and \(path)-shm away "
+        + "(to the former file, under its new name, if its last commits matter)", path: path)
   }
 }
 
