@@ -59,31 +59,36 @@ enum CommandCases {
     let folder = try TemporaryFolder()
     let (tandem, csvDiff) = (try Program.tandem(), try Program.peer("csv-diff"))
     let daff = try Program.peer("daff")
-    let files = [folder.path("old.csv"), folder.path("new.csv")]
+    let files = ["old.csv", "new.csv"]
     let old = (0..<50_000).map { "\($0),Place number \($0),\($0 * 7_919 % 1_000_003),DE" }
     let new = old.indices.compactMap { index in
       index % 300 == 0 ? nil : old[index] + (index % 300 == 1 ? "E" : "")
     }
-    for (path, lines) in zip(files, [old, new]) {
+    for (file, lines) in zip(files, [old, new]) {
       try (["id,name,number,country"] + lines).map { $0 + "\n" }.joined()
-        .write(toFile: path, atomically: true, encoding: .utf8)
+        .write(toFile: folder.path(file), atomically: true, encoding: .utf8)
     }
     return [
       Benchmark(
-        name: "difference of two CSV files, 50,000 records, 1 % changed",
+        name: "difference of two CSV files, 50,000 records, 1 of 150 changed",
         ours: .init(name: "tandem diff") {
           // Two lines name the files.
-          try tandem.output(["diff", "--key", "id"] + files, statuses: [1]).lineCount - 2
+          try tandem.output(["diff", "--key", "id"] + files.map(folder.path), statuses: [1])
+            .lineCount - 2
         },
         others: [
           .init(name: "csv-diff") {
             // The first line: 167 rows changed, 167 rows removed
-            let line = try csvDiff.output(["--key=id"] + files).prefix { $0 != "\n" }
+            let line = try csvDiff.output(["--key=id"] + files.map(folder.path)).prefix {
+              $0 != "\n"
+            }
             return line.split(separator: " ").compactMap { Int($0) }.reduce(0, +)
           },
           .init(name: "daff") {
-            try daff.output(["diff", "--no-color", "--id", "id"] + files).split(separator: "\n")
-              .count { $0.hasPrefix("---") || $0.hasPrefix("->") }
+            try daff.output(["diff", "--no-color", "--id", "id"] + files.map(folder.path)).split(
+              separator: "\n"
+            )
+            .count { $0.hasPrefix("---") || $0.hasPrefix("->") }
           },
         ],
         goals: [
