@@ -153,7 +153,9 @@ struct Benchmarks {
         failedGroups.append(group.name)
       }
     }
-    defer { if !failedGroups.isEmpty { exit(2) } }
+    if !failedGroups.isEmpty {
+      throw UsageError(description: "failed: \(failedGroups.joined(separator: ", "))")
+    }
     guard format != .json else { return }
     if filter.isEmpty { try printReadme(results) }
     let verdicts = results.flatMap { result in

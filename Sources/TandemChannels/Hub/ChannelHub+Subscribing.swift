@@ -90,8 +90,8 @@ extension ChannelHub {
 
   /// The values of one property from now on, after the remembered one, to be iterated once, in any isolation domain.
   ///
-  /// The sequence ends when the hub is released. If the reader is slower than the senders, the newest
-  /// `maxBufferedValueCount` values are kept and older ones are lost. A value that equals the one before it is
+  /// The sequence ends when the hub is released or the task is cancelled. If the reader is slower than the senders,
+  /// the newest `maxBufferedValueCount` values are kept and older ones are lost. A value that equals the one before it is
   /// suppressed. The hub stops collecting values after the reader has stopped.
   public func values<Subject, Value: Equatable & Sendable>(
     of property: KeyPath<Subject, Value>, on channel: Channel<Subject>,

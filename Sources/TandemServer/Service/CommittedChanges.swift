@@ -86,7 +86,8 @@ extension SyncService {
   /// - Parameters:
   ///   - space: The name of the space.
   ///   - position: Where to begin; `nil` for all records.
-  /// - Throws: The iterator throws ``/TandemSync/SyncRequestError`` with code `unknownSpace` if there is no such space, or
+  /// - Throws: The iterator throws `CancellationError` if its task is cancelled while it waits;
+  ///   ``/TandemSync/SyncRequestError`` with code `unknownSpace` if there is no such space, or
   ///   it was deleted or renamed; errors of the store. It may be begun again from the last position.
   public func commits(
     in space: String, after position: CommitPosition? = nil
