@@ -188,7 +188,7 @@ struct ServeCommandTests {
     #expect(await tool.line()?.contains("listening") == true)
     tool.signal(SIGHUP)
     #expect(await tool.line() == #"{"event":"reloaded"}"#)
-    try terminal.close()
+    try await terminal.close()
     tool.signal(SIGHUP)
     #expect(await tool.line() == #"{"event":"stopped"}"#)
     #expect(await tool.end() == 0)

@@ -4,6 +4,9 @@ internal import SystemLibrary
 ///
 /// One server at a time serves a directory. A second one, without access tokens, would open to all
 /// programs of the machine what the first one protects.
+///
+/// It is unlocked explicitly, because a process that another thread has just started has a copy of the descriptor until
+/// it runs its own program.
 final class DirectoryLock: Sendable {
   private let descriptor: Int32
 
@@ -22,5 +25,9 @@ final class DirectoryLock: Sendable {
     }
   }
 
-  deinit { if descriptor >= 0 { close(descriptor) } }
+  deinit {
+    guard descriptor >= 0 else { return }
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 }

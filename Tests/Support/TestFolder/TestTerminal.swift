@@ -31,9 +31,12 @@ package final class TestTerminal {
     }
   }
 
-  /// Closes the terminal, as when its window is closed.
-  package func close() throws {
-    try programSide.close()
+  /// Closes the terminal, as when its window is closed; returns when programs notice it.
+  ///
+  /// That may be later: a program that another thread has just started has a copy of the descriptor until it runs.
+  package func close() async throws {
     try ownSide.close()
+    while isatty(programSide.fileDescriptor) == 1 { try await Task.sleep(for: .milliseconds(1)) }
+    try programSide.close()
   }
 }
