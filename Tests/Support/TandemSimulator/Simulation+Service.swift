@@ -283,7 +283,7 @@ extension Simulation {
   }
 
   private func follow(_ driver: Int, _ service: SimulatedService) throws {
-    var revision = try files[drivers[driver].file].read { try $0.summary().sync.revision }
+    var revision = try files[drivers[driver].file].read { try $0.state().revision }
     // Revisions of the past show whether the events that are kept are complete.
     if isFaulty, chance(30), case .commit(let from, _)? = space.events.randomElement(using: &random)
     {
