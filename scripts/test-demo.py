@@ -21,7 +21,7 @@ import urllib.request
 from playwright.sync_api import sync_playwright
 
 TANDEM, SCREENSHOTS = sys.argv[1], pathlib.Path(sys.argv[2])
-LIMIT = 30  # seconds for a condition
+LIMIT = 600  # seconds for a condition
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 folder = pathlib.Path(tempfile.mkdtemp(prefix="tandem-demo-test-"))
 
@@ -44,7 +44,7 @@ def step(text):
 
 
 def rows(phone, sql, *values):
-    with sqlite3.connect(f"file:{folder}/phone-{phone}.db?mode=ro", uri=True, timeout=10) as database:
+    with sqlite3.connect(f"file:{folder}/phone-{phone}.db?mode=ro", uri=True, timeout=LIMIT) as database:
         return database.execute(sql, values).fetchall()
 
 
@@ -140,13 +140,13 @@ def check_protection():
         ]:
             request = urllib.request.Request(address + path, data=b"{}", headers=fields, method="POST")
             try:
-                urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
+                urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=LIMIT)
                 raise AssertionError(f"{address}{path} with {fields} is not refused")
             except urllib.error.HTTPError as error:
                 assert error.code == 403, error
         request = urllib.request.Request(address + "/events", headers={"Origin": "http://attacker.example"})
         try:
-            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=LIMIT)
             raise AssertionError(f"{address}/events is readable by other pages")
         except urllib.error.HTTPError as error:
             assert error.code == 403, error
@@ -249,7 +249,9 @@ def check_announcements():
     """A screen reader says what lasts, not each change."""
     count = page.locator("[aria-live], [role=status], [role=alert], [role=log], output").count()
     assert count == 2, f"{count} live regions"
-    page.wait_for_timeout(1500)  # what was to be said is said
+    last = None
+    while last != (last := page.locator(".announcements").first.inner_text()):
+        page.wait_for_timeout(1500)  # what was to be said is said
     page.evaluate("""() => {
       window.said = [];
       new MutationObserver(changes => said.push(...changes.flatMap(change => [...change.addedNodes]).map(line => line.textContent)))
@@ -441,7 +443,7 @@ def figures(seconds):
 
 def change_rows(stop, counts):
     """Changes 50 rows of each table per second, in 10 commits of another process, which is this one."""
-    database = sqlite3.connect(folder / "phone-a.db", timeout=10, isolation_level=None)
+    database = sqlite3.connect(folder / "phone-a.db", timeout=LIMIT, isolation_level=None)
     begin = time.monotonic()
     while not stop.wait(max(0, begin + len(counts) / 10 - time.monotonic())):
         database.execute("BEGIN IMMEDIATE")
@@ -458,7 +460,7 @@ def change_rows(stop, counts):
 def measure_frames():
     """10,000 pins and rows, of which 100 change per second."""
     switch("a", False)
-    with sqlite3.connect(folder / "phone-a.db", timeout=10) as database:
+    with sqlite3.connect(folder / "phone-a.db", timeout=LIMIT) as database:
         database.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
             "INSERT INTO player SELECT 'many-' || i, 'Player ' || i, i % 1000 FROM n")
@@ -498,6 +500,7 @@ def screenshot(browser):
             context = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce")
             view = context.new_page()
+            view.set_default_timeout(LIMIT * 1000)
             watch(view)
             view.goto(url)
             for _ in range(LIMIT * 50):
@@ -535,6 +538,7 @@ try:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        page.set_default_timeout(LIMIT * 1000)
         watch(page)
         page.goto(url)
         until("the page has both phones", lambda: page.evaluate("() => demo.phones.size === 2"))

@@ -18,7 +18,7 @@ import urllib.request
 from playwright.sync_api import sync_playwright
 
 TANDEM, SCREENSHOTS = sys.argv[1], pathlib.Path(sys.argv[2])
-LIMIT = 30  # seconds for a condition
+LIMIT = 600  # seconds for a condition
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 folder = pathlib.Path(tempfile.mkdtemp(prefix="tandem-inspector-test-"))
 
@@ -264,6 +264,7 @@ def check_forged(browser):
     other = http.server.HTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=other.serve_forever, daemon=True).start()
     view = browser.new_page()
+    view.set_default_timeout(LIMIT * 1000)
     view.goto(f"http://127.0.0.1:{other.server_port}/")
     until("the forged requests", lambda: view.title() not in ("wait", ""))
     assert view.title() == "blocked opaque blocked", view.title()
@@ -279,6 +280,7 @@ def screenshot(browser):
         for scheme in ("light", "dark"):
             context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
             view = context.new_page()
+            view.set_default_timeout(LIMIT * 1000)
             watch(view)
             view.goto(f"{url}/inspect")
             view.locator("[name=token]").fill(of_all)
@@ -315,6 +317,7 @@ try:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(LIMIT * 1000)
         watch(page)
         page.goto(f"{url}/inspect")
         for check in (check_token, check_space, check_following, check_search):

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("tandem completions, in the shells themselves", .timeLimit(.minutes(5)))
+@Suite("tandem completions, in the shells themselves", .timeLimit(.minutes(20)))
 struct CompletionTests {
   /// A line that is typed, and the same line after Tab.
   struct Line: Sendable, CustomTestStringConvertible {

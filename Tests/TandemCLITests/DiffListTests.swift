@@ -4,7 +4,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("tandem diff --list and --text", .timeLimit(.minutes(5)))
+@Suite("tandem diff --list and --text", .timeLimit(.minutes(20)))
 struct DiffListTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -8,7 +8,7 @@ import Testing
 @testable import TandemCLI
 
 /// A server that follows a leader which answers as a test says.
-@Suite("A server that follows", .timeLimit(.minutes(5)))
+@Suite("A server that follows", .timeLimit(.minutes(20)))
 struct FollowerTests {
   private typealias Events = AsyncStream<ServerEvent>.Iterator
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("tandem merge as a git merge driver", .timeLimit(.minutes(5)))
+@Suite("tandem merge as a git merge driver", .timeLimit(.minutes(20)))
 struct GitMergeDriverTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("The output of --json and its help", .timeLimit(.minutes(5)))
+@Suite("The output of --json and its help", .timeLimit(.minutes(20)))
 struct JSONHelpTests {
   /// Fields whose values have the names of a user's columns.
   private static let ofUser: Set<String> = [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("tandem man", .timeLimit(.minutes(5)))
+@Suite("tandem man", .timeLimit(.minutes(20)))
 struct ManualPageTests {
   /// The pages as a terminal shows them, without bold and italics, by mandoc.
   private static let hasMandoc = FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc")

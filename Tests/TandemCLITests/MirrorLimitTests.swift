@@ -8,7 +8,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("tandem mirror: limits", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: limits", .timeLimit(.minutes(20)))
 struct MirrorLimitTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import TestTool
 import Testing
 
 /// Replicas of a server whose application has rules, over HTTP.
-@Suite("Replicas and the rules of an application", .timeLimit(.minutes(5)))
+@Suite("Replicas and the rules of an application", .timeLimit(.minutes(20)))
 struct RuledReplicaTests {
   private struct File {
     let path: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("The configuration of tandem serve", .timeLimit(.minutes(5)))
+@Suite("The configuration of tandem serve", .timeLimit(.minutes(20)))
 struct ServeConfigurationTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("The log of tandem serve", .timeLimit(.minutes(5)))
+@Suite("The log of tandem serve", .timeLimit(.minutes(20)))
 struct ServeLogTests {
   let folder: TemporaryFolder
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("tandem: what is typed", .timeLimit(.minutes(5)))
+@Suite("tandem: what is typed", .timeLimit(.minutes(20)))
 struct UsageTests {
   static let mirror = ["mirror", "list.json", "a.db", "--table", "t", "--key", "id"]
 

@@ -6,7 +6,7 @@ import TestTool
 import Testing
 
 /// The tool with `--webhook`, and the receiver of the examples.
-@Suite("tandem serve --webhook", .timeLimit(.minutes(10)))
+@Suite("tandem serve --webhook", .timeLimit(.minutes(20)))
 struct WebhookTests: ShellSuite {
   let folder: TemporaryFolder
   private static let receiver = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -21,7 +21,7 @@ private struct Sight {
   var place: Place
 }
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct BothWaysBindingTests {
   let hub = ChannelHub()
   let channel = Channel<User>(id: 1)

@@ -40,7 +40,7 @@ private final class Field {
 }
 
 /// What models do about values, and what comes of that.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelAnswerTests {
   private let channel = Channel<User>(id: 1)
 

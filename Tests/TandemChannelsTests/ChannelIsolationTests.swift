@@ -39,7 +39,7 @@ private actor Room {
   func age(_ id: Int) -> Int? { models[id]?.age }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ChannelIsolationTests {
   @Test("10,000 objects bound, sent to and dropped from 8 tasks get exactly what was sent to them")
   func manyTasks() async {

@@ -58,7 +58,7 @@ private final class Flag: Sendable {
   let value = Atomic(false)
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelSenderTests {
   private let channel = Channel<User>(id: 1)
 

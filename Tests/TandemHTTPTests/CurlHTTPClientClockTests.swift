@@ -5,7 +5,7 @@
   @testable import TandemHTTP
 
   /// Timeouts by a clock that is moved: how long a thread waits for its turn is no matter.
-  @Suite("HTTP client on libcurl: time that passes", .timeLimit(.minutes(5)))
+  @Suite("HTTP client on libcurl: time that passes", .timeLimit(.minutes(20)))
   struct CurlHTTPClientClockTests {
     private let clock = StandingClock()
     private let idle = Duration.milliseconds(40)

@@ -54,7 +54,7 @@
   }
 
   @Suite(
-    "HTTP client on libcurl: TLS", .timeLimit(.minutes(5)), .enabled(if: TLSServer.isAvailable))
+    "HTTP client on libcurl: TLS", .timeLimit(.minutes(20)), .enabled(if: TLSServer.isAvailable))
   struct CurlHTTPClientTLSTests {
     private let server: TLSServer
     init() throws {

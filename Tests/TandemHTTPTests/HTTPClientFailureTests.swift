@@ -4,7 +4,7 @@ import TandemHTTP
 import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: what servers do when all is not well", .timeLimit(.minutes(5)))
+@Suite("HTTP client: what servers do when all is not well", .timeLimit(.minutes(20)))
 struct HTTPClientFailureTests {
   let client: TestedHTTPClient
   init() throws { client = try TestedHTTPClient() }

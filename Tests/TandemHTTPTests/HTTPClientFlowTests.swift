@@ -2,7 +2,7 @@ import TandemHTTP
 import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(5)))
+@Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(20)))
 struct HTTPClientFlowTests {
   let client: TestedHTTPClient
   init() throws { client = try TestedHTTPClient() }

@@ -2,7 +2,7 @@ import TandemHTTP
 import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: heads of responses", .timeLimit(.minutes(5)))
+@Suite("HTTP client: heads of responses", .timeLimit(.minutes(20)))
 struct HTTPClientHeaderTests {
   let client: TestedHTTPClient
   init() throws { client = try TestedHTTPClient() }

@@ -2,7 +2,7 @@ import TandemHTTP
 import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: redirects", .timeLimit(.minutes(5)))
+@Suite("HTTP client: redirects", .timeLimit(.minutes(20)))
 struct HTTPClientRedirectTests {
   let client: TestedHTTPClient
   init() throws { client = try TestedHTTPClient() }

@@ -4,7 +4,7 @@ import TandemHTTP
 import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: what servers do when all is well", .timeLimit(.minutes(5)))
+@Suite("HTTP client: what servers do when all is well", .timeLimit(.minutes(20)))
 struct HTTPClientTests {
   let client: TestedHTTPClient
   init() throws { client = try TestedHTTPClient() }

@@ -8,7 +8,7 @@ import Testing
   var age = 0
 }
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkAnswerTests {
   private let hub = ChannelHub()
   private let channel = Channel<LinkedUser>(id: "1")

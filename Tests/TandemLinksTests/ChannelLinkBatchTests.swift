@@ -12,7 +12,7 @@ private let linkedCars = LinkedSubject(
   properties: [LinkedProperty("speed", \LinkedCar.speed)])
 
 /// What was sent together arrives together, and all of it.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkBatchTests {
   private final class Car {
     var speed = 0

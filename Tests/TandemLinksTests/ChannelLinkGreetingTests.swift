@@ -5,7 +5,7 @@ import TestHTTPServer
 import Testing
 
 /// A peer that does not greet in time is disconnected; one that has may be silent for as long as it likes.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkGreetingTests {
   private let hub = ChannelHub()
   private let channel = Channel<LinkedUser>(id: "1")

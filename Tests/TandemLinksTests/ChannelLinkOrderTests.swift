@@ -4,7 +4,7 @@ import TandemRecords
 import Testing
 
 /// Linked hubs agree, whoever wrote when. `LinkSessionTests` explores the protocol; this is about hubs.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkOrderTests {
   let channel = Channel<LinkedUser>(id: "1")
 

@@ -5,7 +5,7 @@ import TestFolder
 import Testing
 
 /// A link between this process and `tandem` in others.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkProcessTests {
   let hub = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 10))
   let channel = Channel<LinkedUser>(id: "1")

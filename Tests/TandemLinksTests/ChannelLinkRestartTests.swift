@@ -3,7 +3,7 @@ import TandemLinks
 import Testing
 
 /// Values of a hub that was started again arrive as before.
-@Suite("A link after its predecessor", .timeLimit(.minutes(10)))
+@Suite("A link after its predecessor", .timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkRestartTests {
   let channel = Channel<LinkedUser>(id: "1")
 

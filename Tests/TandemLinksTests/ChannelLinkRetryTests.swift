@@ -3,7 +3,7 @@ import TandemChannels
 import TandemLinks
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkRetryTests {
   private let options = ChannelLinkOptions(
     firstRetryDelay: .seconds(1), maxRetryDelay: .seconds(6))

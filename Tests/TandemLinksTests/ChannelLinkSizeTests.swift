@@ -4,7 +4,7 @@ import TandemRecords
 import Testing
 
 /// What is too large, too deep or too much for a link is told, and nothing else suffers.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkSizeTests {
   private struct Thing {
     var first: String

@@ -76,7 +76,7 @@ extension ChannelConnection {
   #expect(next == value, sourceLocation: sourceLocation)
 }
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor struct ChannelLinkTests {
   let hub = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 1000))
   let other = ChannelHub()

@@ -177,7 +177,7 @@ private struct LinkWorld: Hashable {
   }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct LinkSessionTests {
   /// Takes all possible steps in all orders; expects the hubs to be equal whenever nothing is left to do.
   private func explore(_ start: LinkWorld) -> (stateCount: Int, endCount: Int) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemLinks
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct SocketConnectTests {
   #if os(Linux)
     @Test("an attempt to connect to a listener that has no room ends when its task is cancelled")

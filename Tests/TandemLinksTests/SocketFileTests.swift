@@ -4,7 +4,7 @@ import TandemLinks
 import TestFolder
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct SocketFileTests {
   private let address = temporarySocket()
   private var path: String {

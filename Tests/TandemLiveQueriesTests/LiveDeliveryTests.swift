@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("What live queries deliver, when and where", .timeLimit(.minutes(5)))
+@Suite("What live queries deliver, when and where", .timeLimit(.minutes(20)))
 struct LiveDeliveryTests {
   let folder: TemporaryFolder
 

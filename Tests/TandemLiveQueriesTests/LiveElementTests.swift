@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Updates of elements that can be compared", .timeLimit(.minutes(5)))
+@Suite("Updates of elements that can be compared", .timeLimit(.minutes(20)))
 struct LiveElementTests {
   let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Live queries that deliver every commit", .timeLimit(.minutes(5)))
+@Suite("Live queries that deliver every commit", .timeLimit(.minutes(20)))
 struct LiveEveryCommitTests {
   let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Live queries that are easily less than fresh", .timeLimit(.minutes(5)))
+@Suite("Live queries that are easily less than fresh", .timeLimit(.minutes(20)))
 struct LiveFreshnessTests {
   let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Live queries on files that others keep locked", .timeLimit(.minutes(5)))
+@Suite("Live queries on files that others keep locked", .timeLimit(.minutes(20)))
 struct LiveLockTests {
   let folder: TemporaryFolder
   /// Another program, whose locks keep readers out, as there is no write-ahead log.

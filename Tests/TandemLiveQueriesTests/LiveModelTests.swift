@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Live queries as observable models", .timeLimit(.minutes(5)))
+@Suite("Live queries as observable models", .timeLimit(.minutes(20)))
 struct LiveModelTests {
   let folder: TemporaryFolder
 

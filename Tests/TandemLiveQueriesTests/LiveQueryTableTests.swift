@@ -39,7 +39,7 @@ struct TableCase: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Live queries over tables of all kinds", .timeLimit(.minutes(5)))
+@Suite("Live queries over tables of all kinds", .timeLimit(.minutes(20)))
 struct LiveQueryTableTests {
   let folder: TemporaryFolder
 

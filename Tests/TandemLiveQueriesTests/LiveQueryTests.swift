@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Live queries", .timeLimit(.minutes(5)))
+@Suite("Live queries", .timeLimit(.minutes(20)))
 struct LiveQueryTests {
   let folder: TemporaryFolder
   static let schema = "CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT, rank INT)"

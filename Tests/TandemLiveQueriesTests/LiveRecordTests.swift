@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Live queries of records", .timeLimit(.minutes(5)))
+@Suite("Live queries of records", .timeLimit(.minutes(20)))
 struct LiveRecordTests {
   let folder: TemporaryFolder
 

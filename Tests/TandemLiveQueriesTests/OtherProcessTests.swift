@@ -7,7 +7,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Changes by other processes", .timeLimit(.minutes(5)))
+@Suite("Changes by other processes", .timeLimit(.minutes(20)))
 struct OtherProcessTests {
   let folder: TemporaryFolder
 

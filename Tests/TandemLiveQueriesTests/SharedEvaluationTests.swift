@@ -8,7 +8,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Runs of equal queries", .timeLimit(.minutes(10)))
+@Suite("Runs of equal queries", .timeLimit(.minutes(20)))
 struct SharedEvaluationTests {
   let folder: TemporaryFolder
   static let query = LiveQuery("SELECT id, name FROM place", key: "id")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Tracked tables", .timeLimit(.minutes(5)))
+@Suite("Tracked tables", .timeLimit(.minutes(20)))
 struct TableTrackingTests {
   let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("What the log of a tracked table does not say, or says at length", .timeLimit(.minutes(5)))
+@Suite("What the log of a tracked table does not say, or says at length", .timeLimit(.minutes(20)))
 struct TrackedBlindSpotTests {
   let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Rows that REPLACE removes from tracked tables", .timeLimit(.minutes(5)))
+@Suite("Rows that REPLACE removes from tracked tables", .timeLimit(.minutes(20)))
 struct TrackedReplacementTests {
   /// A table, its rows, and what another program does to them.
   struct Replacement: CustomStringConvertible, Sendable {

@@ -7,7 +7,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
-@Suite("Mirrors with contents: where they are asked for", .timeLimit(.minutes(5)))
+@Suite("Mirrors with contents: where they are asked for", .timeLimit(.minutes(20)))
 struct ContentAddressTests {
   let scene: ContentScene
 

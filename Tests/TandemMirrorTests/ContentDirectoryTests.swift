@@ -9,7 +9,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Mirrors with contents: whose files, and of which version", .timeLimit(.minutes(5)))
+@Suite("Mirrors with contents: whose files, and of which version", .timeLimit(.minutes(20)))
 struct ContentDirectoryTests {
   let folder: TemporaryFolder
   let server = MemoryServer()

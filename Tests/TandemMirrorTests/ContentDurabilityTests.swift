@@ -12,7 +12,7 @@ import Testing
 /// system calls decides what the next run can notice.
 @Suite(
   "Mirrors with contents: what a failure of the machine leaves",
-  .enabled(if: TemporaryFolder.recordsSystemCalls), .timeLimit(.minutes(5)))
+  .enabled(if: TemporaryFolder.recordsSystemCalls), .timeLimit(.minutes(20)))
 struct ContentDurabilityTests {
   let scene: ContentScene
 

@@ -7,7 +7,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
-@Suite("Mirrors with contents: files that were cut or grew since", .timeLimit(.minutes(5)))
+@Suite("Mirrors with contents: files that were cut or grew since", .timeLimit(.minutes(20)))
 struct ContentLengthTests {
   let scene: ContentScene
 

@@ -7,7 +7,7 @@ import TandemRecords
 import TandemSQLite
 import Testing
 
-@Suite("Mirrors with contents: what a list may not take away", .timeLimit(.minutes(5)))
+@Suite("Mirrors with contents: what a list may not take away", .timeLimit(.minutes(20)))
 struct ContentLossTests {
   let scene: ContentScene
 

@@ -9,7 +9,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
-@Suite("Mirrors with contents", .timeLimit(.minutes(5)))
+@Suite("Mirrors with contents", .timeLimit(.minutes(20)))
 struct ContentMirrorTests {
   let folder: TemporaryFolder
   let server = MemoryServer()

@@ -8,7 +8,7 @@ import TestFolder
 import TestRandom
 import Testing
 
-@Suite("Mirrors with contents: keys of every kind", .timeLimit(.minutes(5)))
+@Suite("Mirrors with contents: keys of every kind", .timeLimit(.minutes(20)))
 struct ContentNameTests {
   /// Pieces that paths, file systems, terminals and Unicode treat in ways of their own.
   private static let pieces = [

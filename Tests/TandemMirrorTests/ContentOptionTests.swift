@@ -8,7 +8,8 @@ import TandemSQLite
 import TestFolder
 import Testing
 
-@Suite("Mirrors with contents: when options change, and the list does not", .timeLimit(.minutes(5)))
+@Suite(
+  "Mirrors with contents: when options change, and the list does not", .timeLimit(.minutes(20)))
 struct ContentOptionTests {
   let scene: ContentScene
 

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
   "Mirrors with contents: where the database is, and what failed runs leave",
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(20)))
 struct ContentPlaceTests {
   let scene: ContentScene
 

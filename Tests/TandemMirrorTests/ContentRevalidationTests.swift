@@ -4,7 +4,7 @@ import TandemRecords
 import TestFolder
 import Testing
 
-@Suite("Contents that changed although their records did not", .timeLimit(.minutes(5)))
+@Suite("Contents that changed although their records did not", .timeLimit(.minutes(20)))
 struct ContentRevalidationTests {
   let scene: ContentScene
 

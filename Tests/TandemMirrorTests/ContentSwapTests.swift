@@ -10,7 +10,7 @@ import Testing
 
 @Suite(
   "Mirrors with contents: a directory whose path becomes another's",
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(20)))
 struct ContentSwapTests {
   let scene: ContentScene
   private var folder: TemporaryFolder { scene.folder }

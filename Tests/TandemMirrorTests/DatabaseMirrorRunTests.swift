@@ -9,7 +9,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Mirrors on a database of the application's own", .timeLimit(.minutes(5)))
+@Suite("Mirrors on a database of the application's own", .timeLimit(.minutes(20)))
 struct DatabaseMirrorRunTests {
   let records: [Record] = [["id": 1, "n": "a"], ["id": 2, "n": "b"]]
   let mirror = DatabaseMirror(table: "t", key: ["id"])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Mirrors: runs that repeat", .timeLimit(.minutes(5)))
+@Suite("Mirrors: runs that repeat", .timeLimit(.minutes(20)))
 struct DatabaseMirrorRunsTests {
   let scene: ContentScene
   let clock = VirtualClock()

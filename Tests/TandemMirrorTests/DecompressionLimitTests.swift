@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Lists that come compressed", .timeLimit(.minutes(5)))
+@Suite("Lists that come compressed", .timeLimit(.minutes(20)))
 struct DecompressionLimitTests {
   static let list = Array("[\(String(repeating: " ", count: 100_000))]".utf8)
 

@@ -9,7 +9,7 @@ import Testing
 @testable import TandemHTTP
 @testable import TandemMirror
 
-@Suite("File store: contents whose end is uncertain", .timeLimit(.minutes(5)))
+@Suite("File store: contents whose end is uncertain", .timeLimit(.minutes(20)))
 struct FileStoreEndTests {
   let client: SystemHTTPClient
   let folder: TemporaryFolder

@@ -10,7 +10,7 @@ import Testing
 @testable import TandemMirror
 @testable import TandemSQLite
 
-@Suite("File store", .timeLimit(.minutes(5)))
+@Suite("File store", .timeLimit(.minutes(20)))
 struct FileStoreTests {
   let client: SystemHTTPClient
   let folder: TemporaryFolder

@@ -8,7 +8,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Lists in gzip files", .timeLimit(.minutes(5)))
+@Suite("Lists in gzip files", .timeLimit(.minutes(20)))
 struct GzipFileTests {
   static let csv = Array("id,name\n1,a\n2,b\n".utf8)
   static let records: [Record] = [["id": 1, "name": "a"], ["id": 2, "name": "b"]]

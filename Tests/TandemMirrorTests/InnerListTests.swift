@@ -5,7 +5,7 @@ import TestFolder
 import TestHTTPServer
 import Testing
 
-@Suite("Lists inside an object, without the option that names it", .timeLimit(.minutes(5)))
+@Suite("Lists inside an object, without the option that names it", .timeLimit(.minutes(20)))
 struct InnerListTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

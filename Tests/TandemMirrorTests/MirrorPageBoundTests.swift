@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("A mirror of two sorted sides, in pages", .timeLimit(.minutes(5)))
+@Suite("A mirror of two sorted sides, in pages", .timeLimit(.minutes(20)))
 struct MirrorPageBoundTests {
   /// How many items and identities are alive.
   private final class Census: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Preparing a mirror's transfers", .timeLimit(.minutes(5)))
+@Suite("Preparing a mirror's transfers", .timeLimit(.minutes(20)))
 struct MirrorPrepareTests {
   /// Has 1, 2 and 3 to transfer, answers `answer`, and orders items by their negated identity.
   struct Scene {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("A retry policy", .timeLimit(.minutes(5)))
+@Suite("A retry policy", .timeLimit(.minutes(20)))
 struct MirrorRetryPolicyTests {
   struct Asking: MirrorRetryError {
     var isTransient = true

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("The bound of a processor", .timeLimit(.minutes(5)))
+@Suite("The bound of a processor", .timeLimit(.minutes(20)))
 struct MirrorTransferBoundTests {
   @Test(
     "is how many transfers run at a time, if the options allow more",

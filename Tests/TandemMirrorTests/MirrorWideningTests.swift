@@ -7,7 +7,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Mirrors: columns whose type does not fit a value any more", .timeLimit(.minutes(5)))
+@Suite("Mirrors: columns whose type does not fit a value any more", .timeLimit(.minutes(20)))
 struct MirrorWideningTests {
   private func mirror(widens: Bool = true, isDryRun: Bool = false) -> DatabaseMirror {
     var mirror = DatabaseMirror.unguarded("id")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Next pages that lead elsewhere, or nowhere", .timeLimit(.minutes(5)))
+@Suite("Next pages that lead elsewhere, or nowhere", .timeLimit(.minutes(20)))
 struct NextPageTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

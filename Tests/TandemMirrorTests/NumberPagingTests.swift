@@ -4,7 +4,7 @@ import TandemRecords
 import TestHTTPServer
 import Testing
 
-@Suite("Lists in pages with numbers", .timeLimit(.minutes(5)))
+@Suite("Lists in pages with numbers", .timeLimit(.minutes(20)))
 struct NumberPagingTests {
   /// A server with pages of two records each.
   private struct Pages: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Callers of a one-way mirror", .timeLimit(.minutes(5)))
+@Suite("Callers of a one-way mirror", .timeLimit(.minutes(20)))
 struct OneWayMirrorRequestTests {
   /// A mirror whose first run waits in `source` until it is let go or cancelled.
   struct Held {

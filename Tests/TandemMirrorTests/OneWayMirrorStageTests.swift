@@ -7,7 +7,7 @@ import Testing
 @testable import TandemMirror
 
 /// One transfer among many that goes wrong in one of two stages, whatever the order and concurrency.
-@Suite("A one-way mirror one of whose transfers goes wrong", .timeLimit(.minutes(5)))
+@Suite("A one-way mirror one of whose transfers goes wrong", .timeLimit(.minutes(20)))
 struct OneWayMirrorStageTests {
   enum Trouble: CaseIterable, Sendable { case fails, hangs, cancelsTheRun }
 

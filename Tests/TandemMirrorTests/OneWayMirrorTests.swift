@@ -50,7 +50,7 @@ struct MirrorScene {
   }
 }
 
-@Suite("A one-way mirror", .timeLimit(.minutes(5)))
+@Suite("A one-way mirror", .timeLimit(.minutes(20)))
 struct OneWayMirrorTests {
   @Test("takes every step once and in order, with exact phases")
   func order() async throws {
@@ -222,7 +222,7 @@ struct OneWayMirrorTests {
   }
 }
 
-@Suite("A one-way mirror whose steps fail", .timeLimit(.minutes(5)))
+@Suite("A one-way mirror whose steps fail", .timeLimit(.minutes(20)))
 struct OneWayMirrorFailureTests {
   static func step(of call: String) -> MirrorStep {
     switch call.prefix(while: { $0 != " " }) {

@@ -6,7 +6,7 @@ import Testing
 @testable import TandemMirror
 
 /// Responses in the forms of real services. Each list has one or two records.
-@Suite("Envelopes of real services", .timeLimit(.minutes(5)))
+@Suite("Envelopes of real services", .timeLimit(.minutes(20)))
 struct PageCorpusTests {
   /// A response: the path to its list, its text, and the fields of its head.
   struct Envelope: CustomTestStringConvertible, Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Responses whose status, length and range contradict each other", .timeLimit(.minutes(5)))
+@Suite("Responses whose status, length and range contradict each other", .timeLimit(.minutes(20)))
 struct PartialAnswerTests {
   let client: SystemHTTPClient
   let folder: TemporaryFolder

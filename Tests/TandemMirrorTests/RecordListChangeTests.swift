@@ -6,7 +6,7 @@ import TandemSQLite
 import TestHTTPServer
 import Testing
 
-@Suite("Lists in pages that change while they are read", .timeLimit(.minutes(5)))
+@Suite("Lists in pages that change while they are read", .timeLimit(.minutes(20)))
 struct RecordListChangeTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -6,7 +6,7 @@ import TandemSQLite
 import TestHTTPServer
 import Testing
 
-@Suite("Lists in pages that are asked for changes only", .timeLimit(.minutes(5)))
+@Suite("Lists in pages that are asked for changes only", .timeLimit(.minutes(20)))
 struct RecordListConditionTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -6,7 +6,7 @@ import TandemSQLite
 import TestHTTPServer
 import Testing
 
-@Suite("Lists from servers", .timeLimit(.minutes(5)))
+@Suite("Lists from servers", .timeLimit(.minutes(20)))
 struct RecordListTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -10,7 +10,7 @@ import Testing
 /// What a server answers to a request: status, fields and text.
 private typealias Answer = @Sendable (MisbehavingServer.Request) -> (Int, HTTPFields, String)
 
-@Suite("Pages of lists: what leads to them, and what shows a change", .timeLimit(.minutes(5)))
+@Suite("Pages of lists: what leads to them, and what shows a change", .timeLimit(.minutes(20)))
 struct RecordPageTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -7,7 +7,7 @@ import TandemSQLite
 import TestHTTPServer
 import Testing
 
-@Suite("Lists in pages", .timeLimit(.minutes(5)))
+@Suite("Lists in pages", .timeLimit(.minutes(20)))
 struct RecordPagingTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

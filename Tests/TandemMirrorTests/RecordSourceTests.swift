@@ -9,7 +9,7 @@ import TestFolder
 import TestHTTPServer
 import Testing
 
-@Suite("Sources of records", .timeLimit(.minutes(5)))
+@Suite("Sources of records", .timeLimit(.minutes(20)))
 struct RecordSourceTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

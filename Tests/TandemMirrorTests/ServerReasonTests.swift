@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Reasons that servers give for errors", .timeLimit(.minutes(5)))
+@Suite("Reasons that servers give for errors", .timeLimit(.minutes(20)))
 struct ServerReasonTests {
   private func reason(_ body: String) -> String? { ServerReason(in: Array(body.utf8))?.text }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Lists that go on after the only page that is read", .timeLimit(.minutes(5)))
+@Suite("Lists that go on after the only page that is read", .timeLimit(.minutes(20)))
 struct UnreadPagesTests {
   /// Reads a list of one record that comes with these fields and with this text around it.
   private func read(

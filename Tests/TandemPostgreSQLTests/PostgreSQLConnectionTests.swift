@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemPostgreSQL
 
-@Suite("Connections with PostgreSQL", .timeLimit(.minutes(2))) struct PostgreSQLConnectionTests {
+@Suite("Connections with PostgreSQL", .timeLimit(.minutes(20))) struct PostgreSQLConnectionTests {
   @Test(
     "Commits are durable and end in time whatever a role and a database set, also behind a pooler",
     arguments: [

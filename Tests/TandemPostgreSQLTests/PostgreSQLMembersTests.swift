@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemPostgreSQL
 
-@Suite("Members of spaces on PostgreSQL", .timeLimit(.minutes(2)))
+@Suite("Members of spaces on PostgreSQL", .timeLimit(.minutes(20)))
 struct PostgreSQLMembersTests {
   private func open(_ address: String) async throws -> PostgreSQLDatabase {
     try await PostgreSQLDatabase.open(address: address, creates: true, maxConnectionCount: 4)

@@ -79,8 +79,8 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
   }
 }
 
-@Suite("Spaces on PostgreSQL", .timeLimit(.minutes(5))) struct PostgreSQLSpaceStoreTests {
-  @Test("A commit through one node ends the wait of another one", .timeLimit(.minutes(2)))
+@Suite("Spaces on PostgreSQL", .timeLimit(.minutes(20))) struct PostgreSQLSpaceStoreTests {
+  @Test("A commit through one node ends the wait of another one", .timeLimit(.minutes(20)))
   func hints() async throws {
     let address = try TestCluster.shared.get().makeDatabase()
     let (first, second) = (try await Node(address), try await Node(address))
@@ -101,7 +101,7 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
 
   @Test(
     "A commit that its node announces to nobody ends the wait of another one",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(20)))
   func lostHints() async throws {
     let address = try TestCluster.shared.get().makeDatabase()
     let (silent, other) = (try await Node(address), try await Node(address))
@@ -122,7 +122,7 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
 
   @Test(
     "Writers on three nodes and readers of pages see versions without gaps, each once",
-    .timeLimit(.minutes(4)))
+    .timeLimit(.minutes(20)))
   func order() async throws {
     let address = try TestCluster.shared.get().makeDatabase()
     var nodes: [Node] = []
@@ -199,7 +199,7 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
 
   @Test(
     "A connection that breaks around a commit leaves no doubt: the repeated bytes get the outcome",
-    .timeLimit(.minutes(4)))
+    .timeLimit(.minutes(20)))
   func cuts() async throws {
     let cluster = try TestCluster.shared.get()
     let proxy = try TestProxy(to: cluster.socket)
@@ -237,7 +237,7 @@ private func push(_ commit: SyncCommit, to store: PostgreSQLSpaceStore) async th
 
   @Test(
     "What was acknowledged survives a crash of the server, and the node goes on",
-    .timeLimit(.minutes(4)))
+    .timeLimit(.minutes(20)))
   func crash() async throws {
     let cluster = try TestCluster(isDurable: true)
     let node = try await Node(try cluster.makeDatabase())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TandemPostgreSQL
 
-@Suite("Access tokens in PostgreSQL", .timeLimit(.minutes(2))) struct PostgreSQLTokensTests {
+@Suite("Access tokens in PostgreSQL", .timeLimit(.minutes(20))) struct PostgreSQLTokensTests {
   @Test("A node has tokens that another one added or revoked by the second look that follows")
   func changes() async throws {
     let address = try TestCluster.shared.get().makeDatabase()

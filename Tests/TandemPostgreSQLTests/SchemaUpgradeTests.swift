@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemPostgreSQL
 
-@Suite("Upgrades of the schema on PostgreSQL", .timeLimit(.minutes(2)))
+@Suite("Upgrades of the schema on PostgreSQL", .timeLimit(.minutes(20)))
 struct SchemaUpgradeTests {
   @Test("Tables of an earlier version become those that a new database has, with their rows")
   func equal() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import TandemPostgreSQL
 @testable import TandemSpace
 
-@Suite("Spaces that move between files and PostgreSQL", .timeLimit(.minutes(3)))
+@Suite("Spaces that move between files and PostgreSQL", .timeLimit(.minutes(20)))
 struct SpaceMoveTests {
   private let folder: TemporaryFolder
 

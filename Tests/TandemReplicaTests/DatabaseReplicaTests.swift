@@ -6,7 +6,7 @@ import TandemSync
 import TestFolder
 import Testing
 
-@Suite("Files that a driver keeps in step through a space in a file", .timeLimit(.minutes(5)))
+@Suite("Files that a driver keeps in step through a space in a file", .timeLimit(.minutes(20)))
 struct DatabaseReplicaTests {
   let folder: TemporaryFolder
 

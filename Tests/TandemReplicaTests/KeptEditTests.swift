@@ -5,7 +5,7 @@ import Testing
 
 @testable import TandemReplica
 
-@Suite("Kept edits: conflicts and rejected changes as one list", .timeLimit(.minutes(1)))
+@Suite("Kept edits: conflicts and rejected changes as one list", .timeLimit(.minutes(20)))
 struct KeptEditTests {
   private static let table = """
     CREATE TABLE user (id TEXT PRIMARY KEY, mail TEXT UNIQUE, name TEXT)

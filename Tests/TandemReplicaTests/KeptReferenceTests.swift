@@ -7,7 +7,7 @@ import Testing
 
 /// Rejected changes, and edits of dropped columns, refer to rows of their file. These may be gone, and their numbers may
 /// have become those of other records.
-@Suite("References that no row has any more", .timeLimit(.minutes(1)))
+@Suite("References that no row has any more", .timeLimit(.minutes(20)))
 struct KeptReferenceTests {
   private static let cat =
     "CREATE TABLE cat (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE)"

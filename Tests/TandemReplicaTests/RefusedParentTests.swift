@@ -6,7 +6,7 @@ import Testing
 @testable import TandemReplica
 
 /// Rows that go because the space refuses them, or never had them, and the rows that refer to them.
-@Suite("Rows that refer to a refused row", .timeLimit(.minutes(1)))
+@Suite("Rows that refer to a refused row", .timeLimit(.minutes(20)))
 struct RefusedParentTests {
   let space: TestSpace
   init() throws { space = try TestSpace() }

@@ -4,7 +4,7 @@ import TandemSQLite
 import TandemSync
 import Testing
 
-@Suite("Rows that two copies made, and that a rule says are one record", .timeLimit(.minutes(1)))
+@Suite("Rows that two copies made, and that a rule says are one record", .timeLimit(.minutes(20)))
 struct SameRuleTests {
   private static let schema = [
     """

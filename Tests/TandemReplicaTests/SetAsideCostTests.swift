@@ -4,7 +4,7 @@ import TandemSync
 import TestRandom
 import Testing
 
-@Suite("Costs of versions that are set aside", .timeLimit(.minutes(5)))
+@Suite("Costs of versions that are set aside", .timeLimit(.minutes(20)))
 struct SetAsideCostTests {
   @Test(
     "A chain of rows that wait for each other is placed in time that grows with its length",

@@ -8,7 +8,7 @@ import Testing
 
 /// The statements that SQLite compiles while files are kept in step: each one takes longer than the work
 /// of most statements.
-@Suite("Costs of synchronizing", .timeLimit(.minutes(5)))
+@Suite("Costs of synchronizing", .timeLimit(.minutes(20)))
 struct SynchronizationCostTests {
   private let folder: TemporaryFolder
 

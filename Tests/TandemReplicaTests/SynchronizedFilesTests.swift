@@ -12,7 +12,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Files kept in step, as an application does it", .timeLimit(.minutes(5)))
+@Suite("Files kept in step, as an application does it", .timeLimit(.minutes(20)))
 struct SynchronizedFilesTests {
   let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DatabaseCancellationTests {
   private let folder: TemporaryFolder
   private let database: Database

@@ -3,7 +3,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
-@Suite("Closing a database", .timeLimit(.minutes(5)))
+@Suite("Closing a database", .timeLimit(.minutes(20)))
 struct DatabaseClosingTests {
   @Test("whoever closes it, at the same time or again, returns when nothing of it is open any more")
   func concurrently() async throws {

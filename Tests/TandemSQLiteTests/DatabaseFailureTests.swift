@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// What goes wrong with files, and whether it is said clearly.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DatabaseFailureTests {
   private let folder: TemporaryFolder
 

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// All connections of a database open one file, or say that they cannot.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DatabaseFileTests {
   private let folder: TemporaryFolder
 

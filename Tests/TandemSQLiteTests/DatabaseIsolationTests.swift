@@ -3,7 +3,7 @@ import TestFolder
 import TestRandom
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DatabaseIsolationTests {
   private let folder: TemporaryFolder
   private let database: Database

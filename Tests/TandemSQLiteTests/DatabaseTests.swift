@@ -3,7 +3,7 @@ import TandemSQLite
 import TestFolder
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DatabaseTests {
   private let folder: TemporaryFolder
   private let database: Database

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TandemSQLite
 
-@Suite("Snapshots of a file that another program keeps locked", .timeLimit(.minutes(5)))
+@Suite("Snapshots of a file that another program keeps locked", .timeLimit(.minutes(20)))
 struct SnapshotLockTests {
   let folder: TemporaryFolder
   let other: DatabaseConnection

@@ -10,7 +10,7 @@ import Testing
 
 @testable import TandemServer
 
-@Suite("Rules of an application", .timeLimit(.minutes(5))) struct CommitRulesTests {
+@Suite("Rules of an application", .timeLimit(.minutes(20))) struct CommitRulesTests {
   enum Store: CaseIterable { case directory, postgreSQL }
 
   /// Services of one place, two of them on PostgreSQL.

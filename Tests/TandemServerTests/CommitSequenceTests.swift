@@ -8,7 +8,7 @@ import Testing
 
 @testable import TandemServer
 
-@Suite("The commits of a space as a sequence", .timeLimit(.minutes(5)))
+@Suite("The commits of a space as a sequence", .timeLimit(.minutes(20)))
 struct CommitSequenceTests {
   enum Store: CaseIterable { case directory, postgreSQL }
 

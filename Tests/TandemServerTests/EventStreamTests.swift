@@ -8,7 +8,7 @@ import Testing
 
 @testable import TandemServer
 
-@Suite(.timeLimit(.minutes(5))) struct EventStreamTests {
+@Suite(.timeLimit(.minutes(20))) struct EventStreamTests {
   @Test("Each commit reaches each client, with its changes and the revision before")
   func commits() async throws {
     try await TestEvents.with { test in

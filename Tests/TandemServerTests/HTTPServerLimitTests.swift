@@ -2,7 +2,7 @@ import TandemServer
 import Testing
 
 /// The limits of a server on real connections: they answer, and others are served meanwhile.
-@Suite(.timeLimit(.minutes(10))) struct HTTPServerLimitTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTPServerLimitTests {
   @Test("A body that is too long is refused, declared or not, and others are served meanwhile")
   func longBodies() async throws {
     var limits = HTTPServerLimits.patient

@@ -6,7 +6,7 @@ import Testing
 @testable import TandemServer
 
 #if os(Linux)
-  @Suite(.timeLimit(.minutes(5))) struct HTTPServerRenewalTests {
+  @Suite(.timeLimit(.minutes(20))) struct HTTPServerRenewalTests {
     @Test("A renewed certificate is used; one that cannot be used changes nothing")
     func renewal() async throws {
       let folder = try TemporaryFolder()

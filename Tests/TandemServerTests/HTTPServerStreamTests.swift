@@ -2,7 +2,7 @@ import TandemServer
 import Testing
 
 /// Answers that are sent as they arise, and the end of a server.
-@Suite(.timeLimit(.minutes(10))) struct HTTPServerStreamTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTPServerStreamTests {
   @Test("A stream sends bytes as they arise, and ends for a client that reads too slowly")
   func slowReader() async throws {
     try await TestHTTP.with { http in
@@ -59,7 +59,8 @@ import Testing
     http.responder.release()
     #expect(await slow.answer()?.status == 200)
     await run.value
-    #expect(throws: (any Error).self) { try http.connect() }
+    // Later, if another test has copied the socket into a process that it starts.
+    while (try? http.connect()) != nil { await Task.yield() }
   }
 
   @Test(

@@ -3,7 +3,7 @@ import TandemServer
 import Testing
 
 /// Clients that send or read as they should not, on real connections.
-@Suite(.timeLimit(.minutes(10))) struct HostileClientTests {
+@Suite(.timeLimit(.minutes(20))) struct HostileClientTests {
   @Test("A body of a request that has none is refused, and takes no memory from others")
   func unexpectedBodies() async throws {
     var limits = HTTPServerLimits.patient

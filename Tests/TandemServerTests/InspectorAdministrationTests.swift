@@ -8,7 +8,7 @@ import TestFolder
 import Testing
 
 /// What administrators do on the page, and who may not.
-@Suite("Administration on the inspector's page", .timeLimit(.minutes(2)))
+@Suite("Administration on the inspector's page", .timeLimit(.minutes(20)))
 struct InspectorAdministrationTests {
   private static let tokens: [AccessToken] = [
     .of("admin", "adm", .admin, ["*"]), .of("adminOfNotes", "nan", .admin, ["notes*"]),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TandemServer
 
-@Suite(.timeLimit(.minutes(5))) struct ProxyNetworksTests {
+@Suite(.timeLimit(.minutes(20))) struct ProxyNetworksTests {
   @Test(
     "A client behind proxies is the last address that is none of theirs",
     arguments: [

@@ -4,7 +4,7 @@ import TandemSpace
 import TandemSync
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RequestGateTests {
+@Suite(.timeLimit(.minutes(20))) struct RequestGateTests {
   private final class Entries: Sendable {
     private let numbers = Mutex<[Int]>([])
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import TandemServer
 
-@Suite("Members of spaces", .timeLimit(.minutes(2))) struct SpaceMemberTests {
+@Suite("Members of spaces", .timeLimit(.minutes(20))) struct SpaceMemberTests {
   /// Accounts with tokens for no space at all, whose rights are their roles; `ops` may do everything to all spaces.
   private static let tokens: [AccessToken] =
     ["ann", "bob", "cat", "eve"].map { .of($0, $0, .read, []) } + [

@@ -7,7 +7,7 @@ import Testing
 @testable import TandemServer
 
 /// Keys of an identity provider that change while a server runs.
-@Suite(.timeLimit(.minutes(5))) struct WebTokenSourceTests {
+@Suite(.timeLimit(.minutes(20))) struct WebTokenSourceTests {
   private let vectors: WebTokenVectors
   init() throws { vectors = try WebTokenVectors() }
 

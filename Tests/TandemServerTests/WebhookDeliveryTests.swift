@@ -10,7 +10,7 @@ import Testing
 
 @testable import TandemServer
 
-@Suite("Deliveries to a webhook", .timeLimit(.minutes(5))) struct WebhookDeliveryTests {
+@Suite("Deliveries to a webhook", .timeLimit(.minutes(20))) struct WebhookDeliveryTests {
   enum Store: CaseIterable { case directory, postgreSQL }
 
   /// A delivery as the receiver got it.

@@ -161,7 +161,7 @@ import Testing
 
   @Test(
     "Waiting for a commit ends with one of this program or of another, or when it is cancelled",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(20)))
   func waiting() async throws {
     let first = try await store()
     let second = try await store(creates: false)

@@ -2,7 +2,7 @@ import TandemRecords
 import TandemSync
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct SyncDriverTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncDriverTests {
   @Test("A run ends up to date, with every edit in the space once")
   func settles() async throws {
     let remote = CountingRemote()

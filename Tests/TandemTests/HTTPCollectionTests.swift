@@ -7,7 +7,7 @@ import Testing
 @testable import Tandem
 
 /// A JSON array at an address with entity tags, which other programs use too.
-@Suite("Plain collections on servers", .timeLimit(.minutes(5)))
+@Suite("Plain collections on servers", .timeLimit(.minutes(20)))
 struct HTTPCollectionTests {
   private let store = DocumentStore()
 

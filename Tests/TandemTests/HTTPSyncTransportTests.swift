@@ -8,7 +8,7 @@ import Testing
 
 @testable import Tandem
 
-@Suite("A space of a server, over HTTP", .timeLimit(.minutes(5)))
+@Suite("A space of a server, over HTTP", .timeLimit(.minutes(20)))
 struct HTTPSyncTransportTests {
   private static let base = SpaceRevision(epoch: SyncToken(bits: 1), version: 4, mark: 2)
   private static let next = SpaceRevision(epoch: SyncToken(bits: 1), version: 5, mark: 3)

@@ -102,7 +102,7 @@ private actor NotesKeeper {
   }
 }
 
-@MainActor @Suite("Arrays that own contents and shadow", .timeLimit(.minutes(5)))
+@MainActor @Suite("Arrays that own contents and shadow", .timeLimit(.minutes(20)))
 struct SynchronizedArrayTests {
   private let remote = WatchedRemote()
 

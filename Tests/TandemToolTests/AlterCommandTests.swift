@@ -2,7 +2,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem alter and status", .timeLimit(.minutes(5)))
+@Suite("tandem alter and status", .timeLimit(.minutes(20)))
 struct AlterCommandTests: ShellSuite {
   let folder: TemporaryFolder
 

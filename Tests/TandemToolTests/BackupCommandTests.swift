@@ -4,7 +4,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem backup and restore", .timeLimit(.minutes(2)))
+@Suite("tandem backup and restore", .timeLimit(.minutes(20)))
 struct BackupCommandTests: ShellSuite {
   let folder: TemporaryFolder
 

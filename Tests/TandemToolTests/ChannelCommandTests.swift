@@ -4,7 +4,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem channel", .timeLimit(.minutes(5)))
+@Suite("tandem channel", .timeLimit(.minutes(20)))
 struct ChannelCommandTests {
   let folder: TemporaryFolder
   private var socket: String { folder.path(of: "s") }

@@ -7,7 +7,7 @@ import TestTool
   import Testing
 
   /// What `tandem channel` does while somebody else takes nothing.
-  @Suite("tandem channel: stalls", .timeLimit(.minutes(5)))
+  @Suite("tandem channel: stalls", .timeLimit(.minutes(20)))
   struct ChannelStallTests {
     let folder: TemporaryFolder
     private var socket: String { folder.path(of: "s") }

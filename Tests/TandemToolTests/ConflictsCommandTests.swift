@@ -3,7 +3,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem conflicts, rejected and detach", .timeLimit(.minutes(5)))
+@Suite("tandem conflicts, rejected and detach", .timeLimit(.minutes(20)))
 struct ConflictsCommandTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -5,7 +5,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem mirror --content: when it is killed", .timeLimit(.minutes(10)))
+@Suite("tandem mirror --content: when it is killed", .timeLimit(.minutes(20)))
 struct ContentKillTests {
   static let killCount = 200
   /// How many requests an undisturbed run makes: for the list, and for each content.

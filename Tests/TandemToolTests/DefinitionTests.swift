@@ -2,7 +2,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("what copies define differently", .timeLimit(.minutes(2)))
+@Suite("what copies define differently", .timeLimit(.minutes(20)))
 struct DefinitionTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem diff and mirror: lists without a plain key", .timeLimit(.minutes(5)))
+@Suite("tandem diff and mirror: lists without a plain key", .timeLimit(.minutes(20)))
 struct DiffBagTests: ShellSuite {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem diff", .timeLimit(.minutes(5)))
+@Suite("tandem diff", .timeLimit(.minutes(20)))
 struct DiffCommandTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

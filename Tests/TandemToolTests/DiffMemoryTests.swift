@@ -1,10 +1,11 @@
 import TestTool
+
 #if os(Linux)
   import Foundation
   import TestFolder
   import Testing
 
-  @Suite("tandem diff: how much memory it takes", .timeLimit(.minutes(5)))
+  @Suite("tandem diff: how much memory it takes", .timeLimit(.minutes(20)))
   struct DiffMemoryTests {
     /// A database of so many rows, of which the last 3000 are `version`'s own.
     static func makeDatabase(

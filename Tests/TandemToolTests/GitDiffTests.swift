@@ -3,7 +3,7 @@ import TestTool
 import Testing
 
 /// The recipe of Documentation/Git.md.
-@Suite("tandem diff as an external diff of git", .timeLimit(.minutes(5)))
+@Suite("tandem diff as an external diff of git", .timeLimit(.minutes(20)))
 struct GitDiffTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem diff and merge: lists at URLs", .timeLimit(.minutes(5)))
+@Suite("tandem diff and merge: lists at URLs", .timeLimit(.minutes(20)))
 struct ListURLTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

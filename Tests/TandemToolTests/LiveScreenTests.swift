@@ -3,7 +3,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("The example LiveScreen", .timeLimit(.minutes(5)))
+@Suite("The example LiveScreen", .timeLimit(.minutes(20)))
 struct LiveScreenTests {
   @Test("two models of different classes show what another program writes into the database")
   func following() async throws {

@@ -2,7 +2,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("Functions and extensions that the databases of applications need", .timeLimit(.minutes(5)))
+@Suite("Functions and extensions that the databases of applications need", .timeLimit(.minutes(20)))
 struct LoadExtensionTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -5,7 +5,7 @@ import TestFolder
 import TestHTTPServer
 import Testing
 
-@Suite("Ten thousand contents", .timeLimit(.minutes(5)))
+@Suite("Ten thousand contents", .timeLimit(.minutes(20)))
 struct ManyContentsTests {
   struct Item: Identifiable { var id: Int }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TandemPostgreSQL
 
-@Suite("tandem member, and members over HTTP", .timeLimit(.minutes(5)))
+@Suite("tandem member, and members over HTTP", .timeLimit(.minutes(20)))
 struct MemberCommandTests: ShellSuite {
   let folder: TemporaryFolder
 

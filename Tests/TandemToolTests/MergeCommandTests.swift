@@ -2,7 +2,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem merge", .timeLimit(.minutes(5)))
+@Suite("tandem merge", .timeLimit(.minutes(20)))
 struct MergeCommandTests {
   let folder: TemporaryFolder
 

@@ -4,7 +4,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: CSV as programs write it", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: CSV as programs write it", .timeLimit(.minutes(20)))
 struct MirrorCSVTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: what it writes and says", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: what it writes and says", .timeLimit(.minutes(20)))
 struct MirrorCommandTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: when a URL is asked for changes only", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: when a URL is asked for changes only", .timeLimit(.minutes(20)))
 struct MirrorConditionTests {
   static let list = #"[{"id":1,"name":"a"},{"id":2,"name":"b"}]"#
 

@@ -6,7 +6,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: pages and contents", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: pages and contents", .timeLimit(.minutes(20)))
 struct MirrorContentTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

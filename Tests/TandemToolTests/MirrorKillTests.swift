@@ -4,7 +4,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem mirror: when it is killed", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: when it is killed", .timeLimit(.minutes(20)))
 struct MirrorKillTests {
   static let recordCount = 20_000
   static let killCount = 60

@@ -5,7 +5,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: lists from servers that misbehave", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: lists from servers that misbehave", .timeLimit(.minutes(20)))
 struct MirrorListTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

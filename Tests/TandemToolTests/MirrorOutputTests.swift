@@ -5,7 +5,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: when nobody reads what it prints", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: when nobody reads what it prints", .timeLimit(.minutes(20)))
 struct MirrorOutputTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

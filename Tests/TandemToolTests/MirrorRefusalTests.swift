@@ -4,7 +4,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: what it refuses", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: what it refuses", .timeLimit(.minutes(20)))
 struct MirrorRefusalTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

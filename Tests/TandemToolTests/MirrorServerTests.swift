@@ -4,7 +4,7 @@ import TestHTTPServer
 import TestTool
 import Testing
 
-@Suite("tandem mirror: servers as they are", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: servers as they are", .timeLimit(.minutes(20)))
 struct MirrorServerTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -3,7 +3,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem mirror: from a table, and into wider columns", .timeLimit(.minutes(5)))
+@Suite("tandem mirror: from a table, and into wider columns", .timeLimit(.minutes(20)))
 struct MirrorTableTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import TestPostgreSQL
 import TestTool
 import Testing
 
-@Suite("Commands for spaces on PostgreSQL", .timeLimit(.minutes(2)))
+@Suite("Commands for spaces on PostgreSQL", .timeLimit(.minutes(20)))
 struct PostgreSQLCommandTests: ShellSuite {
   let folder: TemporaryFolder
 

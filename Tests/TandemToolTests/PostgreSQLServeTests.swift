@@ -5,7 +5,7 @@ import TestPostgreSQL
 import TestTool
 import Testing
 
-@Suite("Servers of one PostgreSQL database", .timeLimit(.minutes(5)))
+@Suite("Servers of one PostgreSQL database", .timeLimit(.minutes(20)))
 struct PostgreSQLServeTests: ShellSuite {
   let folder: TemporaryFolder
 

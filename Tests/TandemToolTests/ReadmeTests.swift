@@ -3,7 +3,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("What README and Tables.md show", .timeLimit(.minutes(5)))
+@Suite("What README and Tables.md show", .timeLimit(.minutes(20)))
 struct ReadmeTests: ShellSuite {
   let folder: TemporaryFolder
   /// The blocks of README, each with the line that begins it: "sh" for commands.

@@ -4,7 +4,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem serve", .serialized, .timeLimit(.minutes(5)))
+@Suite("tandem serve", .serialized, .timeLimit(.minutes(20)))
 struct ServeCommandTests {
   @Test("It prints its address, serves until SIGTERM, and ends with 0")
   func wholeLife() async throws {

@@ -4,7 +4,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem serve --inspect, with spaces in files and in a database", .timeLimit(.minutes(5)))
+@Suite("tandem serve --inspect, with spaces in files and in a database", .timeLimit(.minutes(20)))
 struct ServeInspectTests: ShellSuite {
   let folder: TemporaryFolder
 

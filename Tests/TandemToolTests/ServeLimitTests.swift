@@ -4,7 +4,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("Limits of tandem serve, with spaces in files and in a database", .timeLimit(.minutes(5)))
+@Suite("Limits of tandem serve, with spaces in files and in a database", .timeLimit(.minutes(20)))
 struct ServeLimitTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -4,7 +4,7 @@ import TestTool
 import Testing
 
 /// Copies that are kept in step through `tandem serve`, by `tandem sync` and by the client in Python.
-@Suite("A space of a server, by the commands and by another language", .timeLimit(.minutes(5)))
+@Suite("A space of a server, by the commands and by another language", .timeLimit(.minutes(20)))
 struct ServerSyncTests {
   private static let schema = """
     CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER);

@@ -3,7 +3,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem space", .timeLimit(.minutes(2)))
+@Suite("tandem space", .timeLimit(.minutes(20)))
 struct SpaceCommandTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TandemPostgreSQL
 
-@Suite("tandem space rename, delete, export and import", .timeLimit(.minutes(5)))
+@Suite("tandem space rename, delete, export and import", .timeLimit(.minutes(20)))
 struct SpaceNameTests: ShellSuite {
   let folder: TemporaryFolder
 

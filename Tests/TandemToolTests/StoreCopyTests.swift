@@ -7,7 +7,7 @@ import Testing
 
 @testable import TandemPostgreSQL
 
-@Suite("tandem store copy", .timeLimit(.minutes(10)))
+@Suite("tandem store copy", .timeLimit(.minutes(20)))
 struct StoreCopyTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -122,7 +122,7 @@ private struct SyncSoak {
   /// - Parameter maxStatus: The greatest exit status that is no failure. That of an open conflict is 1.
   private static func repeating(_ arguments: [String], maxStatus: Int32) async throws {
     var result = try await Tool.run(arguments)
-    for _ in 0..<50 where result.status > maxStatus { result = try await Tool.run(arguments) }
+    for _ in 0..<5_000 where result.status > maxStatus { result = try await Tool.run(arguments) }
     #expect(result.status <= maxStatus, "\(arguments): \(result.error)")
   }
 

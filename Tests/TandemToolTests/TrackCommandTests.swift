@@ -3,7 +3,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem track and untrack", .timeLimit(.minutes(5)))
+@Suite("tandem track and untrack", .timeLimit(.minutes(20)))
 struct TrackCommandTests: ShellSuite {
   let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import Foundation
 import TestTool
 import Testing
 
-@Suite("tandem watch: what it shows", .timeLimit(.minutes(5)))
+@Suite("tandem watch: what it shows", .timeLimit(.minutes(20)))
 struct WatchCommandTests {
   private let database: WatchedDatabase
 

@@ -3,7 +3,7 @@ import TestFolder
 import TestTool
 import Testing
 
-@Suite("tandem watch: mistakes, and files in any condition", .timeLimit(.minutes(5)))
+@Suite("tandem watch: mistakes, and files in any condition", .timeLimit(.minutes(20)))
 struct WatchConditionTests: ShellSuite {
   let folder: TemporaryFolder
 

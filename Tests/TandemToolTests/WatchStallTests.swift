@@ -5,7 +5,7 @@ import TestTool
   import TestFolder
   import Testing
 
-  @Suite("tandem watch: readers that stall, and signals", .timeLimit(.minutes(5)))
+  @Suite("tandem watch: readers that stall, and signals", .timeLimit(.minutes(20)))
   struct WatchStallTests {
     private let database: WatchedDatabase
     /// A pipe that nobody reads.

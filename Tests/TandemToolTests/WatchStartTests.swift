@@ -1,11 +1,12 @@
 import TestTool
+
 #if os(Linux)
   import Foundation
   import Tandem
   import TestFolder
   import Testing
 
-  @Suite("tandem watch: a file that is locked at its start", .timeLimit(.minutes(5)))
+  @Suite("tandem watch: a file that is locked at its start", .timeLimit(.minutes(20)))
   struct WatchStartTests {
     let folder: TemporaryFolder
 

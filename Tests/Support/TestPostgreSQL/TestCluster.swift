@@ -79,11 +79,12 @@ package final class TestCluster: Sendable {
     ]
     let command =
       Self.user + [
-        "\(programs)/pg_ctl", "-D", "\(folder)/data", "-w", "-t", "60", "-l", "\(folder)/log", "-o",
+        "\(programs)/pg_ctl", "-D", "\(folder)/data", "-w", "-t", "3600", "-l", "\(folder)/log",
+        "-o",
         settings.joined(separator: " "), "start",
       ]
     // The processes of a server that was killed end when they notice. Until then, no other one starts.
-    for _ in 0..<100 where (try? Self.run(command)) != nil { return }
+    for _ in 0..<1_000 where (try? Self.run(command)) != nil { return }
     try Self.run(command)
   }
 
