@@ -70,7 +70,8 @@ struct TableWriterTests {
     }
     #expect(error.code == .constraint)
     #expect(
-      error.message == "0 rows of \"t\" changed where one should, perhaps because of a trigger, "
+      error.message
+        == "0 rows of \"t\" changed where one should, perhaps because of a trigger or of ON CONFLICT IGNORE, "
         + "for the row with key id = 7, w = 2")
     #expect(error.sql?.hasPrefix("UPDATE") == true)
   }

@@ -340,6 +340,24 @@ struct MirrorContentTests {
     }
   }
 
+  @Test("a table that changes what is written into it stays as it was, and the files do not")
+  func changedValue() async throws {
+    try folder.execute(
+      "list.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, url TEXT)",
+      "CREATE TRIGGER a AFTER INSERT ON item BEGIN UPDATE item SET url = '' WHERE id = new.id; END")
+    try await withServer { request, connection in
+      connection.respond(
+        200, [:], Array((request.path == "/list" ? #"[{"id":1,"url":"/1"}]"# : "one").utf8))
+    } test: { server in
+      let result = try await contents(server.url + "/list")
+      #expect(result.status == 1 && result.output.contains("1 content fetched"))
+      #expect(
+        result.error.hasSuffix("change what is written?; the table was not changed\n"),
+        "\(result.error)")
+      #expect(try folder.rows("list.db", "SELECT * FROM item").isEmpty)
+    }
+  }
+
   @Test("options that are forgotten are named, and nothing is changed")
   func forgottenOptions() async throws {
     let list = Array(#"[{"id":1,"url":"/1","thumb":"/2"}]"#.utf8)

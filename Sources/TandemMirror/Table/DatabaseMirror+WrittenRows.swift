@@ -41,8 +41,9 @@ extension DatabaseMirror {
       "INSERT INTO \(name) DEFAULT VALUES", "UPDATE \(name) SET \(assignments)",
       "DELETE FROM \(name)",
     ])
+    // A trigger may assign to an integer key by its other name.
     let mirrored = Set(
-      (state.key + state.columns + contents.map(\.fileField)).map { $0.lowercased() })
+      (state.key + state.columns + contents.map(\.fileField) + ["rowid"]).map { $0.lowercased() })
     let own = schema.name.lowercased()
     if writes.values.contains(where: { trigger in
       trigger.tables.contains(own) || trigger.columns[own]?.isDisjoint(with: mirrored) == false

@@ -195,7 +195,7 @@ extension DatabaseMirror.Target {
       throw MirrorError(
         .unfitDestination,
         "table \(name) would have \(count) rows for the \(rowCount) records of the list; "
-          + "do its triggers or foreign keys insert or delete rows?")
+          + "do its triggers, its foreign keys or ON CONFLICT clauses insert or delete rows?")
     }
   }
 }

@@ -42,8 +42,8 @@ struct RowExchange {
       guard try !connection.isTableReferenced(table.name) else {
         var error = first
         error.message +=
-          ". If rows exchange unique values: that is not possible where others refer to \(table.name); first give one "
-          + "of these rows a value that no row has"
+          "; rows cannot exchange unique values where others refer to \(table.name): first give one of these rows a value "
+          + "that no row has"
         throw error
       }
       try replace(updates)

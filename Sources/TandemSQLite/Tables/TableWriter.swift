@@ -165,7 +165,8 @@ package struct TableWriter {
   private func error(
     changing count: Int, _ statement: Statement, _ record: Record
   ) -> DatabaseError {
-    let message = "\(count) rows of \(table) changed where one should, perhaps because of a trigger"
+    let message =
+      "\(count) rows of \(table) changed where one should, perhaps because of a trigger or of ON CONFLICT IGNORE"
     return named(
       DatabaseError(
         code: .constraint, message: message, sql: statement.sql, path: connection.path), record)

@@ -94,17 +94,22 @@ extension MirrorCommand.Options {
 extension MirrorCommand.Options {
   func printFailures(_ run: MirrorReport<RecordKey>) {
     // A failure is one line: keys and addresses of a server may have line feeds.
-    for failure in run.allFailures { TandemCLI.report(message(failure).escapingControls()) }
+    for failure in run.allFailures {
+      TandemCLI.report(message(failure, of: run).escapingControls())
+    }
     if run.interruption?.step == .transfer, !mirror.isDryRun {
       TandemCLI.report("\(path): the run ended early and did not change the table")
     }
   }
 
   /// The failure, with the option that allows the rejected run, if there is one.
-  private func message(_ failure: MirrorFailure<RecordKey>) -> String {
+  private func message(
+    _ failure: MirrorFailure<RecordKey>, of run: MirrorReport<RecordKey>
+  ) -> String {
     switch failure.error {
     case let error as MirrorError where failure.id == nil:
-      "\(path): \(error); nothing was changed"
+      "\(path): \(error); "
+        + (run.transferred.isEmpty ? "nothing was changed" : "the table was not changed")
     case let error as RecordError where failure.id == nil:
       "\(SourceError(source: source, error: error))"
     case let error as DatabaseError where failure.id == nil: "\(error)"
