@@ -200,6 +200,35 @@ struct ThreeWayMergeTests {
     #expect(merge.toRemote == .init(inserted: [MergeItem(5, 0)]))
   }
 
+  @Test("a record in conflict has its place in the order of either side")
+  func orderWithConflict() throws {
+    let base = (1...4).map { MergeItem($0, 0) }
+    let local = [4, 1, 3, 2].map { MergeItem($0, $0 == 1 ? 1 : 0) }
+    let remote = [1, 2, 3, 4].map { MergeItem($0, $0 == 1 ? 2 : 0) }
+    for (local, remote) in [(local, remote), (remote, local)] {
+      let merge = try ThreeWayMerge(base: .known(base), local: local, remote: remote)
+      #expect(merge.merged.map(\.id) == [4, 1, 3, 2] && merge.unresolved.map(\.id) == [1])
+      #expect(merge.merged[1] == local.first { $0.id == 1 })
+    }
+  }
+
+  @Test("a union has each identity once, after its predecessor")
+  func union() {
+    func union(_ first: [Int], _ second: [Int]) -> [Int] {
+      first.union(second, identifiedBy: { $0 })
+    }
+    #expect(union([], [2, 1]) == [2, 1] && union([2, 1], []) == [2, 1])
+    #expect(union([3, 1, 2], [9, 8, 1, 7, 6, 3, 5, 2]) == [9, 8, 3, 5, 1, 7, 6, 2])
+    let arrangements = MergeInputs.arrangements(count: 4)
+    for first in arrangements {
+      for second in arrangements {
+        let sides = [first, second].map { $0.map { MergeItem($0, 0) } }
+        let oracle = MergeOracle(base: [], local: sides[1], remote: sides[0])
+        #expect(union(first, second) == oracle.merged.map(\.id), "\(first) \(second)")
+      }
+    }
+  }
+
   @Test("sorted sides merge to a sorted list")
   func sortedOrder() throws {
     let merge = try ThreeWayMerge(

@@ -285,6 +285,34 @@ struct SynchronizerTests {
     #expect(await world.remoteContents?.elements.first == MergeItem(1, 11))
   }
 
+  @Test("a client's order stays while conflicts are open")
+  func orderWithOpenConflicts() async throws {
+    let world = try await world()
+    await world.change(0) { $0.client = [MergeItem(1, 5), MergeItem(3, 0)] }
+    try await world.synchronize(0)
+    await world.change(1) { $0.client = [MergeItem(1, 6), MergeItem(2, 6), MergeItem(3, 0)] }
+    try await world.synchronize(1)
+    let reordered = [MergeItem(3, 0), MergeItem(2, 6), MergeItem(1, 6)]
+    await world.change(1) { $0.client = reordered }
+    let report = try await world.synchronize(1)
+    #expect(Set(report.unresolved.map(\.kind)) == [.editDelete, .editEdit])
+    #expect(await world.client(1) == reordered)
+  }
+
+  @Test("a client's order stays if the remote has an addition of an unconfirmed push")
+  func orderAfterUnconfirmedPush() async throws {
+    let world = try await world()
+    await world.change(1) { $0.client.insert(MergeItem(9, 0), at: 0) }
+    try await world.synchronize(1)
+    let reordered = [9, 3, 2, 1].map { MergeItem($0, 0) }
+    await world.change(0) {
+      $0.client = reordered
+      $0.shadow.unconfirmed = [SetDifference(inserted: [MergeItem(9, 0)])]
+    }
+    try await world.synchronize(0)
+    #expect(await world.client(0) == reordered)
+  }
+
   @Test("a reply lost while a conflict is open leaves either side its version")
   func lostReplyWithOpenConflict() async throws {
     let world = try await world()

@@ -118,6 +118,25 @@ extension MergePlan {
 }
 
 extension Array {
+  /// Returns these elements and those of `other` that they lack. Each of the latter follows the nearest
+  /// element before it there that both have; it is first if there is none.
+  @inlinable
+  package func union<ID: Hashable>(
+    _ other: [Element], identifiedBy id: (Element) -> ID
+  ) -> [Element] {
+    let known = Set(map(id))
+    var predecessor: ID?
+    var added: [ID?: [Element]] = [:]
+    for element in other {
+      if known.contains(id(element)) {
+        predecessor = id(element)
+      } else {
+        added[predecessor, default: []].append(element)
+      }
+    }
+    return added[nil, default: []] + flatMap { [$0] + added[id($0), default: []] }
+  }
+
   /// Returns the first element whose identity occurs earlier or does not equal itself.
   @inlinable
   func firstDuplicate<ID: Hashable>(

@@ -56,7 +56,8 @@ public struct RemoteShadow<Element> {
   }
 
   /// Returns the version that the client's contents were changed from: the remote's contents at the
-  /// last synchronization. Records in open conflict still have their base from before the conflict.
+  /// last synchronization. Records in open conflict still have their base from before the conflict, in
+  /// the place of the remote version, so that the order is one that the remote had.
   /// A record that the remote has as it was pushed is its own base, because the client's version was
   /// changed from it.
   ///
@@ -68,9 +69,11 @@ public struct RemoteShadow<Element> {
     guard revision != nil || unconfirmed != nil else { return .unknown }
     let elements = confirmedElements(by: remote, identifiedBy: id)
     guard !openConflicts.isEmpty else { return .known(elements) }
-    let inConflict = Set(openConflicts.map { id($0.anyVersion) })
-    return .known(
-      elements.filter { !inConflict.contains(id($0)) } + openConflicts.compactMap(\.base))
+    var bases = Dictionary(openConflicts.map { (id($0.anyVersion), $0.base) }) { first, _ in first }
+    let placed = elements.compactMap { element -> Element? in
+      bases.removeValue(forKey: id(element)) ?? element
+    }
+    return .known(placed + openConflicts.compactMap { bases[id($0.anyVersion)] ?? nil })
   }
 
   /// ``elements``, with each change of an unconfirmed push that the remote has.
@@ -90,8 +93,10 @@ public struct RemoteShadow<Element> {
       }
       return pushed[id(element)]?.contains(version) == true ? version : element
     }
-    return kept
-      + remote.filter { !known.contains(id($0)) && pushed[id($0)]?.contains($0) == true }
+    let confirmed = remote.filter {
+      known.contains(id($0)) || pushed[id($0)]?.contains($0) == true
+    }
+    return kept.union(confirmed, identifiedBy: id)
   }
 
   @inlinable
