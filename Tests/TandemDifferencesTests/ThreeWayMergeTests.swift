@@ -229,6 +229,26 @@ struct ThreeWayMergeTests {
     }
   }
 
+  @Test("identities that equal others in one direction only are an error, not a trap")
+  func unsymmetricIdentities() throws {
+    /// The value is that of the side. Remote 3 equals two local identities.
+    struct Identity: Hashable {
+      let item: MergeItem
+      static func == (a: Identity, b: Identity) -> Bool {
+        a.item.id == (a.item.value == 2 && b.item == MergeItem(1, 1) ? 3 : b.item.id)
+      }
+      func hash(into hasher: inout Hasher) {}
+    }
+    let sides = [([1, 2, 3, 4], 0), ([4, 3, 2, 1], 1), ([1, 2, 3, 4], 2)].map { ids, side in
+      ids.map { MergeItem($0, side) }
+    }
+    #expect(throws: MergeError.identity(side: .remote, offset: 0, kind: .incomparable)) {
+      try ThreeWayMerge(
+        base: .known(sides[0]), local: sides[1], remote: sides[2],
+        identifiedBy: { Identity(item: $0) })
+    }
+  }
+
   @Test("sorted sides merge to a sorted list")
   func sortedOrder() throws {
     let merge = try ThreeWayMerge(

@@ -18,26 +18,22 @@ package struct MergePlan<Element: Equatable> {
   package init<ID: Hashable>(
     base: [Element], local: [Element], remote: [Element], identifiedBy id: (Element) -> ID
   ) throws(MergeError) {
-    guard let (steps, order) = Self.sides(base, local, remote, { $0.steps(by: id) }) else {
+    guard let (inRemoteOrder, order) = Self.sides(base, local, remote, { $0.steps(by: id) }),
+      let steps = order == .local
+        ? Self.stepsInLocalOrder(base, local, remote, identifiedBy: id) : inRemoteOrder
+    else {
       throw Self.violation(base, local, remote) { $0.firstDuplicate(by: id) }
     }
-    self.init(
-      base: base, local: local, remote: remote,
-      steps: order == .local
-        ? Self.stepsInLocalOrder(base, local, remote, identifiedBy: id) : steps,
-      order: order)
+    self.init(base: base, local: local, remote: remote, steps: steps, order: order)
   }
 
-  /// Returns the steps of sides without violations in local order, which are those of the merge with
-  /// its sides exchanged.
+  /// Returns the steps in local order, which are those of the merge with its sides exchanged, or `nil`
+  /// if an identity occurs twice on a side, as the first search finds too if `==` is symmetric.
   @inlinable @inline(never)
   static func stepsInLocalOrder<ID: Hashable>(
     _ base: [Element], _ local: [Element], _ remote: [Element], identifiedBy id: (Element) -> ID
-  ) -> [MergeStep] {
-    guard let (steps, _) = sides(base, remote, local, { $0.steps(by: id) }) else {
-      preconditionFailure("No side has an identity twice: the search in remote order checked it")
-    }
-    return steps.map(\.mirrored)
+  ) -> [MergeStep]? {
+    sides(base, remote, local) { $0.steps(by: id)?.steps.map(\.mirrored) }
   }
 
   /// Plans the merge of versions that ascend strictly by `id`.

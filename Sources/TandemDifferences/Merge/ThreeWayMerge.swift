@@ -4,9 +4,9 @@
 /// sides made the same change, it takes that. Everything else is a conflict. The policy resolves it
 /// or leaves it open; in both cases it is in ``conflicts`` with all its versions.
 ///
-/// **Order.** An order that only one side changed wins: if only the local side has records that all
-/// three versions have in another order than the base, the merge has local order, otherwise remote
-/// order. If both sides changed the order, the merge has that of remote. A record that only the other
+/// **Order.** An order that only one side changed wins: if only local changed the order of the records
+/// that all three versions have, the merge has local order, otherwise remote order. If both sides
+/// changed it, in different ways, the merge has that of remote. A record that only the other
 /// side has comes after the nearest record before it there that both sides have; behind other such
 /// records, and first if there is none. The resolution of conflicts does not change the order. Records
 /// merged from sorted sides are sorted.
@@ -55,7 +55,7 @@ extension ThreeWayMerge where Element: Equatable {
   ///
   /// - Complexity: O(*n*) for *n* records on all sides, plus O(*d* log *d*) for *d* records that
   ///   differ. About one hash per local record, and one or two more for each record that is not in
-  ///   step with it.
+  ///   step with it. The order of local costs a second search.
   /// - Throws: ``MergeError`` if an identity occurs twice on a side or does not equal itself, as
   ///   NaN, or if the policy returns a record of another identity. The base is checked first, then
   ///   local, then remote.
