@@ -181,7 +181,7 @@ struct ThreeWayMergeLawTests {
           }
           let plan = try MergePlan(
             base: items[0], local: items[1], remote: items[2], identifiedBy: \.id)
-          try #require((plan.order == .disputed) == oracle.hasDisputedOrder)
+          try #require((plan.order == .remoteDisputed) == oracle.hasDisputedOrder)
         }
       }
     }

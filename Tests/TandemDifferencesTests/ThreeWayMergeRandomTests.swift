@@ -49,6 +49,8 @@ struct ThreeWayMergeRandomTests {
     let reports = merge.conflicts.map { ($0.id, $0.conflict) }
     #expect(Dictionary(uniqueKeysWithValues: reports) == oracle.conflicts, "seed \(seed)")
     #expect(merge.toLocal.applied(to: local) == Set(merge.merged), "seed \(seed)")
+    let plan = try MergePlan(base: base, local: local, remote: remote, identifiedBy: \.id)
+    #expect((plan.order == .remoteDisputed) == oracle.hasDisputedOrder, "seed \(seed)")
     let sorted = try ThreeWayMerge(
       base: .known(base.sorted()), local: local.sorted(), remote: remote.sorted(), sortedBy: \.id)
     #expect(sorted.merged == merge.merged.sorted(), "seed \(seed)")

@@ -60,7 +60,7 @@ extension MergeSides where Element: Equatable {
     guard isLocalChanged, areUnlike else { return .remote }
     // Neighbours in local that remote has in another order than the base prove a change by remote. If
     // there are none, remote may still have changed the order of records that are no neighbours.
-    guard !isRemoteChanged else { return .disputed }
+    guard !isRemoteChanged else { return .remoteDisputed }
     var remoteOffsets = Array(repeating: MergeStep.absent, count: base.count)
     forEachShared(ofBase, ofRemote) { b, r in
       remoteOffsets[b] = r
@@ -68,7 +68,7 @@ extension MergeSides where Element: Equatable {
     }
     var greatest = MergeStep.absent
     for r in remoteOffsets where r != MergeStep.absent {
-      guard r > greatest else { return .disputed }
+      guard r > greatest else { return .remoteDisputed }
       greatest = r
     }
     return .local

@@ -64,7 +64,7 @@ package enum MergeOrder {
   /// predecessor.
   case local
   /// As ``remote``, although both sides changed the order of the base, in different ways.
-  case disputed
+  case remoteDisputed
 }
 
 /// The three versions in memory, for the search for steps.

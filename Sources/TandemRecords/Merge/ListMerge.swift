@@ -66,7 +66,7 @@ public struct ListMerge: Sendable {
     return MergedList(
       merge: result, columnConflicts: columns, key: key, base: base, local: local,
       remote: remote,
-      ordered: ordered.merged, hasDisputedOrder: plan.order == .disputed)
+      ordered: ordered.merged, hasDisputedOrder: plan.order == .remoteDisputed)
   }
 
   private func check(
