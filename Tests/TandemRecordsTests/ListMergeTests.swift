@@ -37,14 +37,7 @@ struct ListMergeTests {
 
   @Test("comment lines are those of the side that changed them, below which their row is")
   func mergedComments() throws {
-    let options = CSVOptions(comment: UInt8(ascii: "#"))
-    func merge(_ base: String?, _ local: String, _ remote: String) throws -> MergedList {
-      func list(_ text: String) throws -> ListText {
-        try ListText(Array(text.utf8), format: .csv, csv: options)
-      }
-      return try ListMerge(key: ["id"]).merge(
-        base: base.map(list), local: list(local), remote: list(remote))
-    }
+    let merge = mergeWithComments
     let base = "# May\nid,a\n# one\n1,x\n2,y\n# end\n"
     let edits = [
       "# June\n# net\nid,a\n# one\n1,x\n2,y\n# end\n", "# May\nid,a\n1,x\n# one\n2,y\n",
@@ -70,6 +63,37 @@ struct ListMergeTests {
         == "# June\n# net\nid,a\n# 1\n1,x\n# two\n2,y\n# the end\n# really\n")
     let unknown = try merge(nil, "id\n1\n", "# c\nid\n1\n")
     #expect(merged(unknown) == "# c\nid\n1\n" && !unknown.hasDisputedComments)
+  }
+
+  private func list(_ text: String) throws -> ListText {
+    try ListText(Array(text.utf8), format: .csv, csv: CSVOptions(comment: UInt8(ascii: "#")))
+  }
+
+  private func mergeWithComments(
+    _ base: String?, _ local: String, _ remote: String
+  ) throws -> MergedList {
+    try ListMerge(key: ["id"]).merge(
+      base: base.map(list), local: list(local), remote: list(remote))
+  }
+
+  @Test("a base with conflicts has the records of both versions in their order, and its comments")
+  func baseWithConflicts() throws {
+    let texts = [
+      "id,a\n# two\n2,b\n# three\n3,c\n", "id,a\n1,x\n2,b\n5,e\n3,c\n",
+      "id,a\n1,x\n4,d\n2,b\n3,c\n6,f\n",
+    ]
+    let lists = try texts.map(list)
+    let base = lists.dropFirst().reduce(lists[0]) { $0.merged(unresolvedWith: $1, key: ["id"]) }
+    #expect(
+      base.records.map { $0["id"] } == ["1", "4", "2", "5", "3", "6"].map { ListValue.text($0) })
+    let local = "id,a\n1,x\n# three\n3,c\n# two\n2,b\n"
+    for remote in ["id,a\n1,x\n# dos\n2,b\n# three\n3,c\n", "id,a\n1,x\n2,b\n# tres\n3,c\n"] {
+      let result = try ListMerge(key: ["id"]).merge(
+        base: base, local: list(local), remote: list(remote))
+      #expect(result.isResolved && !result.hasDisputedOrder && !result.hasDisputedComments)
+      let rows = remote.contains("dos") ? "# three\n3,c\n# dos\n2,b\n" : "# tres\n3,c\n2,b\n"
+      #expect(merged(result) == "id,a\n1,x\n" + rows)
+    }
   }
 
   // MARK: - Types

@@ -78,6 +78,22 @@ struct MergeCommandTests {
     #expect(!oneSided.error.contains("changed"), "\(oneSided.error)")
   }
 
+  @Test("as a git merge driver, an order that one side changed wins over a base with conflicts")
+  func orderOverBaseWithConflicts() async throws {
+    for (name, text) in [
+      ("b.csv", "id,a\n<<<<<<< local\n=======\n1,x\n>>>>>>> remote\n2,b\n3,c\n"),
+      ("l.csv", "id,a\n1,x\n3,c\n2,b\n"), ("r.csv", "id,a\n1,x\n2,b\n3,c\n"),
+    ] {
+      try folder.write(text, to: name)
+    }
+    for sides in ["--local l.csv --remote r.csv", "--local r.csv --remote l.csv"] {
+      let result = try await Tool.shell(
+        "$tandem merge --base b.csv \(sides) --key id --path list.csv", in: folder)
+      #expect(try result.status == 0 && result.output == folder.text(of: "l.csv"))
+      #expect(!result.error.contains("changed"), "\(result.error)")
+    }
+  }
+
   @Test("a side that is preferred wins whole, deletions included")
   func prefer() async throws {
     let local = try await merge("--prefer local -q")

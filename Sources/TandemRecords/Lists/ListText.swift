@@ -25,6 +25,8 @@ public struct ListText: Sendable {
   private let header: [String]
   /// The offset in the header of each of ``columns``; `nil` for a column that a merge added.
   private(set) var cellOffsets: [Int?]
+  /// The keys of ``records`` that the text lacks: another resolution of its conflicts has them.
+  private(set) var addedKeys: Set<RecordKey> = []
 
   /// Reads a text.
   ///
@@ -181,16 +183,18 @@ extension UInt8 {
 
 extension ListText {
   /// The list of a text with conflicts, of which this and `other` are resolutions. A field in which they differ
-  /// has a value that equals no value of another list.
+  /// has a value that equals no value of another list. A record that only `other` has follows its predecessor there.
   ///
   /// Git makes such a text as the base of two branches that were merged into each other before.
   package func merged(unresolvedWith other: ListText, key: [String]) -> ListText {
     var list = self
-    let others = Dictionary(other.records.map { (self.key(of: $0, key), $0) }) { first, _ in first }
-    list.records = records.map { $0.merged(unresolvedWith: others[self.key(of: $0, key)], key) }
     let known = Set(records.map { self.key(of: $0, key) })
-    list.records += other.records.filter { !known.contains(self.key(of: $0, key)) }
-      .map { $0.merged(unresolvedWith: nil, key) }
+    let others = Dictionary(other.records.map { (self.key(of: $0, key), $0) }) { first, _ in first }
+    list.records = records.union(other.records, identifiedBy: { self.key(of: $0, key) }).map {
+      let id = self.key(of: $0, key)
+      return $0.merged(unresolvedWith: known.contains(id) ? others[id] : nil, key)
+    }
+    list.addedKeys.formUnion(others.keys.filter { !known.contains($0) })
     return list
   }
 }

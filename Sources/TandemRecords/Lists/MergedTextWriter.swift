@@ -171,9 +171,8 @@ struct TextSide {
   init(_ list: ListText, key: [String]) {
     self.list = list
     self.key = key
-    positions = Dictionary(
-      list.records.enumerated().map { position, record in (list.key(of: record, key), position) }
-    ) { first, _ in first }
+    let keys = list.records.map { list.key(of: $0, key) }.filter { !list.addedKeys.contains($0) }
+    positions = Dictionary(keys.enumerated().map { ($1, $0) }) { first, _ in first }
   }
 
   /// The position of a record with the same key.
