@@ -76,6 +76,77 @@ struct ListMergeTests {
       base: base.map(list), local: list(local), remote: list(remote))
   }
 
+  @Test("comments stay if the last row ends in another way than the header")
+  func commentsOfMixedLineEnds() throws {
+    for ends in [["\n", "\r\n"], ["\r\n", "\n"], ["\r", "\r"]] {
+      func text(_ value: String, _ comment: String = "# one") -> String {
+        "id,a\(ends[0])\(comment)\(ends[1])1,\(value)\(ends[1])# end\(ends[1])# really"
+      }
+      for (local, remote, value) in [
+        (text("x"), text("x", "# uno"), "x"), (text("x", "# uno"), text("y"), "y"),
+        (text("y"), text("x", "# uno"), "y"),
+      ] {
+        let result = try mergeWithComments(text("x"), local, remote)
+        let lines = merged(result).split(whereSeparator: \.isNewline)
+        #expect(lines == ["id,a", "# uno", "1,\(value)", "# end", "# really"], "\(ends)")
+        #expect(!result.hasDisputedComments)
+      }
+      let unix = text("y").replacing("\r\n", with: "\n").replacing("\r", with: "\n")
+      #expect(try !mergeWithComments(text("x"), text("x", "# uno"), unix).hasDisputedComments)
+    }
+  }
+
+  @Test("changed comments above a row that the other side deleted are known to be lost")
+  func commentsOfDeletedRows() throws {
+    let base = "id,a\n# one\n1,x\n2,y\n"
+    for (edited, isLost) in [
+      ("id,a\n# uno\n1,x\n2,y\n", true), (base, false), ("id,a\n1,x\n2,y\n", false),
+      ("id,a\n\n1,x\n2,y\n", false),
+    ] {
+      for deleted in ["id,a\n2,y\n", "id,a\n# one\n2,y\n"] {
+        for (local, remote) in [(edited, deleted), (deleted, edited)] {
+          let result = try mergeWithComments(base, local, remote)
+          #expect(merged(result) == deleted && result.hasLostComments == isLost, "\(edited)")
+          #expect(!result.hasDisputedComments)
+        }
+      }
+    }
+    let conflict = try mergeWithComments(base, "id,a\n2,y\n", "id,a\n# uno\n1,z\n2,y\n")
+    #expect(!conflict.hasLostComments && !conflict.isResolved)
+  }
+
+  @Test("between the markers of a conflict, each version has its own comments")
+  func commentsOfConflicts() throws {
+    let base = "id,a\n# one\n1,x\n# two\n2,y\n"
+    let local = "id,a\n# uno\n1,l\n# two\n2,y\n"
+    for (comment, isDisputed) in [("# eins\n", true), ("", true), ("# one\n", false)] {
+      let remote = "id,a\n\(comment)1,r\n# zwei\n2,y\n"
+      let result = try mergeWithComments(base, local, remote)
+      #expect(result.hasDisputedComments == isDisputed)
+      #expect(
+        String(decoding: result.text(marksConflicts: true, showsBase: true), as: UTF8.self)
+          == """
+          id,a
+          <<<<<<< local
+          # uno
+          1,l
+          ||||||| base
+          # one
+          1,x
+          =======
+          \(comment)1,r
+          >>>>>>> remote
+          # zwei
+          2,y
+
+          """)
+    }
+    let deleted = try mergeWithComments(base, "id,a\n# two\n2,y\n", "id,a\n# eins\n1,r\n2,y\n")
+    #expect(
+      merged(deleted, marks: true)
+        == "id,a\n<<<<<<< local\n=======\n# eins\n1,r\n>>>>>>> remote\n2,y\n")
+  }
+
   @Test("a base with conflicts has the records of both versions in their order, and its comments")
   func baseWithConflicts() throws {
     let texts = [

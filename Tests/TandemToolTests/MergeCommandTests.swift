@@ -67,7 +67,8 @@ struct MergeCommandTests {
     let result = try await merge("l.csv")
     let notes = [
       "both versions changed the order of the records; the merged list has that of remote",
-      "both versions changed the same comment lines; the merged list has those of local",
+      "both versions changed the same comment lines; except between conflict markers, the merged "
+        + "list has those of local",
     ]
     #expect(result.status == 0)
     #expect(
@@ -76,6 +77,24 @@ struct MergeCommandTests {
     let oneSided = try await merge("b.csv")
     #expect(oneSided.output.contains(#""notes":[],"#), "\(oneSided.output)")
     #expect(!oneSided.error.contains("changed"), "\(oneSided.error)")
+  }
+
+  @Test("comments that are lost with a deleted row are in the report and in JSON")
+  func lostComments() async throws {
+    for (name, text) in [
+      ("b.csv", "id\n# b\n1\n2\n"), ("l.csv", "id\n# l\n1\n2\n"), ("r.csv", "id\n2\n"),
+    ] {
+      try folder.write(text, to: name)
+    }
+    let note =
+      "one version changed comment lines above records that the other one deleted; the merged list "
+      + "lacks them"
+    for sides in ["--local l.csv --remote r.csv", "--local r.csv --remote l.csv"] {
+      let result = try await Tool.shell(
+        "$tandem merge --base b.csv \(sides) --key id --comment '#' --json", in: folder)
+      #expect(result.status == 0 && result.error.hasSuffix("\n\(note)\n"), "\(result.error)")
+      #expect(result.output.contains(#""notes":["\#(note)"],"#), "\(result.output)")
+    }
   }
 
   @Test("as a git merge driver, an order that one side changed wins over a base with conflicts")

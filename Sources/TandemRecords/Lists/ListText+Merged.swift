@@ -28,36 +28,20 @@ extension ListText {
   /// records yield its text unchanged, unless the other list changed comments. A conflict is written in
   /// both versions, between lines with the markers of git.
   ///
-  /// - Parameter showsBase: True to write the base of each conflict too, as git does with `diff3`.
   /// - Complexity: O(*n*) in the bytes of the texts.
-  func text(
-    of parts: [MergedPart], key: [String], base: ListText?, other: ListText, showsBase: Bool
-  ) -> [UInt8] {
-    let isSame = hasOriginalColumns && isSame(as: parts)
-    if isSame, csv.comment == nil { return bytes }
-    let (local, remote) = (TextSide(self, key: key), TextSide(other, key: key))
-    let comments = CommentMerge(
-      base: base.map { TextSide($0, key: key) }, local: local, remote: remote)
-    if isSame, !comments.choices(for: parts).contains(.remote) { return bytes }
-    let writer = MergedTextWriter(
-      local: local, remote: remote, comments: comments, showsBase: showsBase)
+  func text(of parts: [MergedPart], by writer: MergedTextWriter) -> [UInt8] {
+    if hasOriginalColumns, isSame(as: parts),
+      !writer.comments.decisions(for: parts).contains(.remote)
+    {
+      return bytes
+    }
     switch format {
     case .json: return writer.array(of: parts)
-    case .ndjson: return mark + writer.lines(of: parts, lineEnd: lineEnd, writer.object)
+    case .ndjson:
+      return mark
+        + writer.lines(of: parts, lineEnd: lineEnd) { record, _ in writer.object(of: record) }
     case .csv, .tsv: return mark + writer.csv(of: parts)
     }
-  }
-
-  /// True if this list and another one changed comments of CSV at the same place of a merged list, in
-  /// different ways.
-  func hasDisputedComments(
-    of parts: [MergedPart], key: [String], base: ListText?, other: ListText
-  ) -> Bool {
-    guard format.isCSV, csv.comment != nil else { return false }
-    let comments = CommentMerge(
-      base: base.map { TextSide($0, key: key) }, local: TextSide(self, key: key),
-      remote: TextSide(other, key: key))
-    return comments.choices(for: parts).contains(.disputed)
   }
 
   /// The byte order mark of the text; empty if there is none.

@@ -1,8 +1,11 @@
+import TandemDifferences
+
 /// Writes a merged list in the format and layout of the local version.
 struct MergedTextWriter {
   let local: TextSide
   let remote: TextSide
   let comments: CommentMerge
+  /// True to write the base of each conflict too, as git does with `diff3`.
   let showsBase: Bool
 
   /// The lists whose text can be copied.
@@ -16,18 +19,21 @@ struct MergedTextWriter {
 
   // MARK: - Conflicts
 
-  /// Writes each part on lines of its own.
+  /// Writes each part on lines of its own, a conflict with the versions that the records are of.
   func lines(
-    of parts: [MergedPart], lineEnd: [UInt8], _ line: (ListRecord) -> [UInt8]
+    of parts: [MergedPart], lineEnd: [UInt8], _ line: (ListRecord, MergeError.Side?) -> [UInt8]
   ) -> [UInt8] {
     var text: [UInt8] = []
     for part in parts {
       switch part {
-      case .record(let record): text += line(record) + lineEnd
+      case .record(let record): text += line(record, nil) + lineEnd
       case .conflict(let base, let ours, let theirs):
-        func side(_ record: ListRecord?) -> [UInt8] { record.map { line($0) + lineEnd } ?? [] }
+        func version(_ record: ListRecord?, _ side: MergeError.Side) -> [UInt8] {
+          record.map { line($0, side) + lineEnd } ?? []
+        }
         text += marked(
-          base: side(base), local: side(ours), remote: side(theirs), lineEnd: lineEnd)
+          base: version(base, .base), local: version(ours, .local),
+          remote: version(theirs, .remote), lineEnd: lineEnd)
       }
     }
     return text
@@ -129,7 +135,7 @@ struct MergedTextWriter {
     let lineEnd = list.lineEnd
     var text = header + lineEnd + lines(of: parts, lineEnd: lineEnd, row)
     let tail = list.bytes[(list.lines.last?.upperBound ?? 0)...]
-    let end = comments.text(at: .end)
+    let end = comments.text(above: .end)
     if end.isEmpty, tail.isEmpty, !list.bytes.isEmpty, text.suffix(lineEnd.count) == lineEnd[...] {
       text.removeLast(lineEnd.count)
     }
@@ -142,13 +148,13 @@ struct MergedTextWriter {
       sides.lazy.compactMap { $0.list.headerBytes(of: name) }.first
         ?? CSVText.quotedIfNeeded(Array(name.utf8), special: list.specialCharacters)[...]
     }
-    return comments.text(at: .header) + names.joined(separator: [list.delimiter])
+    return comments.text(above: .header) + names.joined(separator: [list.delimiter])
   }
 
-  /// Writes a row with the comments before it.
-  private func row(of record: ListRecord) -> [UInt8] {
+  /// Writes a row with the comments above it: the merged ones, or those of one version.
+  private func row(of record: ListRecord, in version: MergeError.Side?) -> [UInt8] {
     let list = local.list
-    let comments = comments.text(at: .row(record))
+    let comments = comments.text(above: .row(record), in: version)
     for side in sides where side.list.hasOriginalCells {
       guard let position = side.position(ofEqual: record) else { continue }
       let row = side.list.lines[position + 1]
@@ -162,7 +168,7 @@ struct MergedTextWriter {
   }
 }
 
-/// A list with the position of each key.
+/// A list with the position of each key in its text.
 struct TextSide {
   let list: ListText
   let key: [String]

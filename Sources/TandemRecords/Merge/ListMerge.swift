@@ -63,9 +63,11 @@ public struct ListMerge: Sendable {
     // A merge that keeps a version of each record in conflict has the place of each.
     let kept = MergePolicy<ListRecord> { $0.remote == nil ? .local : .remote }
     let ordered = result.unresolved.isEmpty ? result : try merge(policy.then(kept))
+    let (ours, theirs) = (TextSide(local, key: key), TextSide(remote, key: key))
+    let former = local.csv.comment == nil ? nil : base.map { TextSide($0, key: key) }
+    let comments = CommentMerge(base: former, local: ours, remote: theirs)
     return MergedList(
-      merge: result, columnConflicts: columns, key: key, base: base, local: local,
-      remote: remote,
+      merge: result, columnConflicts: columns, local: ours, remote: theirs, comments: comments,
       ordered: ordered.merged, hasDisputedOrder: plan.order == .remoteDisputed)
   }
 

@@ -7,10 +7,9 @@ public struct MergedList: Sendable {
   /// The columns of CSV that both sides changed in different ways. Each is identified by its name in
   /// the base.
   public let columnConflicts: [ConflictReport<String, String>]
-  let key: [String]
-  let base: ListText?
-  let local: ListText
-  let remote: ListText
+  let local: TextSide
+  let remote: TextSide
+  let comments: CommentMerge
   /// The merged records and one version of each record in conflict, in the merged order.
   let ordered: [ListRecord]
   /// True if both versions changed the order of the base's records, in different ways. The merged list
@@ -27,10 +26,12 @@ public struct MergedList: Sendable {
   public var isResolved: Bool { merge.unresolved.isEmpty && !hasOpenColumns }
 
   /// True if both versions changed the comment lines of CSV at one place, in different ways. The merged
-  /// list has those of local.
-  package var hasDisputedComments: Bool {
-    local.hasDisputedComments(of: parts, key: key, base: base, other: remote)
-  }
+  /// list has those of local, except between conflict markers.
+  package var hasDisputedComments: Bool { comments.decisions(for: parts).contains(.disputed) }
+
+  /// True if one version changed comment lines of CSV above a row that the other one deleted. The merged
+  /// list lacks them.
+  package var hasLostComments: Bool { comments.decisions(for: parts).contains(.lost) }
 
   /// Writes the merged list in the format and layout of the local version, in UTF-8.
   ///
@@ -43,7 +44,9 @@ public struct MergedList: Sendable {
   public func text(marksConflicts: Bool, showsBase: Bool = false) -> [UInt8] {
     precondition(!hasOpenColumns, "A list with columns in conflict has no text")
     let parts = marksConflicts ? parts : merge.merged.map { .record($0) }
-    return local.text(of: parts, key: key, base: base, other: remote, showsBase: showsBase)
+    let writer = MergedTextWriter(
+      local: local, remote: remote, comments: comments, showsBase: showsBase)
+    return local.list.text(of: parts, by: writer)
   }
 
   /// The records of the result, and those in conflict, in the merged order.
@@ -51,7 +54,7 @@ public struct MergedList: Sendable {
     var open: [RecordKey: MergeConflict<ListRecord>] = [:]
     for report in merge.unresolved { open[report.id] = report.conflict }
     return ordered.map { record in
-      guard let conflict = open.isEmpty ? nil : open[local.key(of: record, key)] else {
+      guard let conflict = open.isEmpty ? nil : open[local.list.key(of: record, local.key)] else {
         return .record(record)
       }
       let base = conflict.base.flatMap { $0.isUnresolved ? nil : $0 }

@@ -98,7 +98,13 @@ extension MergedList {
     }
     if hasDisputedComments {
       notes.append(
-        "both versions changed the same comment lines; the merged list has those of local")
+        "both versions changed the same comment lines; except between conflict markers, the merged list "
+          + "has those of local")
+    }
+    if hasLostComments {
+      notes.append(
+        "one version changed comment lines above records that the other one deleted; the merged list "
+          + "lacks them")
     }
     return notes
   }

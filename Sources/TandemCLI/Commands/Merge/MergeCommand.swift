@@ -61,7 +61,8 @@ enum MergeCommand: Command {
       The order of the records is that of the side that changed it. If both sides changed it in
       different ways, it is that of REMOTE, and the report has a note. With --comment, the comment
       lines of CSV belong to the record below them, and merge in the same way. If both sides changed
-      those of one record, the list has those of LOCAL, and the report has a note.
+      those of one record, the list has those of LOCAL. If one side changed those of a record that the
+      other side deleted, the list lacks them. In both cases, the report has a note.
 
       The values of JSON have the types of JSON: a change of 1 to 1.0, true or "1" is a change. The
       order of fields, white space and escapes do not count. The cells of CSV are texts. A column of
