@@ -30,7 +30,7 @@ enum MergeCommand: Command {
     static let prefer = ValueOption<Preference>(
       "prefer", "WHICH",
       help:
-        "Resolve conflicts: local or remote keeps this version;\nedits keeps an edit in place of a deletion."
+        "Resolve conflicts of records and columns: local or remote\nkeeps this version; edits keeps an edit in place of a\ndeletion."
     )
     static let format = ValueOption<RecordFormat>(
       "format", "FORMAT", help: "json, ndjson, csv or tsv, if the names do not show it.")
@@ -75,7 +75,7 @@ enum MergeCommand: Command {
 
       With --by field, a record that both sides edited is merged field by field. With --text, the
       edits of both sides to a text are merged by lines and words. --prefer resolves the remaining
-      conflicts.
+      conflicts of records and columns, but does not decide on their order, nor on comments.
 
       --json prints an object with "merged" (with the local version of each unresolved conflict),
       "conflicts" (each with key, kind, base, local, remote and resolution), "columns" (conflicts of
