@@ -92,9 +92,10 @@ struct ChannelIsolationTests {
   @MainActor func readerStops() async {
     let hub = ChannelHub()
     let channel = Channel<User>(id: 1)
-    var values = Optional(hub.values(of: \.age, on: channel))
-    #expect(values != nil && hub.channelCount == 1)
-    values = nil
+    withExtendedLifetime(hub.values(of: \.age, on: channel)) {
+      hub.releaseEnded()
+      #expect(hub.channelCount == 1)
+    }
     hub.releaseEnded()
     #expect(hub.channelCount == 0)
   }
