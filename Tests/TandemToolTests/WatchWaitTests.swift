@@ -1,4 +1,5 @@
 import Foundation
+import Tandem
 import TestFolder
 import TestTool
 import Testing
@@ -86,6 +87,79 @@ struct WatchWaitTests: ShellSuite {
     )
   }
 
+  /// A file that another program has open while it is replaced.
+  struct HeldFile: CustomTestStringConvertible {
+    var testDescription: String
+    var path = "test.db"
+    var creation: String
+    /// A part of the first message of the watch.
+    var greeting = "watching"
+    /// What the other program executes then.
+    var statements: [String] = []
+    /// A part of the watch's next message, or of what it shows.
+    var message: String?
+    var line: String?
+  }
+
+  static let heldFiles = [
+    HeldFile(
+      testDescription: "a table that is not there yet", creation: "\(wal); CREATE TABLE other (x)",
+      greeting: "there is no table place", statements: ["INSERT INTO other VALUES (1)"]),
+    HeldFile(
+      testDescription: "a table that was dropped", creation: "\(wal); \(creation)",
+      statements: ["DROP TABLE place"], message: "no such table: place"),
+    HeldFile(
+      testDescription: "a symbolic link", path: "data/real.db", creation: "\(wal); \(creation)",
+      statements: ["INSERT INTO place VALUES (1, 1)"], line: "+ id=1"),
+    HeldFile(
+      testDescription: "a log that came later", creation: creation,
+      statements: [wal, "INSERT INTO place VALUES (1, 1)"], line: "+ id=1"),
+    HeldFile(testDescription: "a log that is empty at first", creation: "\(wal); \(creation)"),
+  ]
+
+  @Test("a new file stays as it is while another program has the former one", arguments: heldFiles)
+  func heldFile(_ held: HeldFile) async throws {
+    try await shell(
+      "mkdir data; sqlite3 \(held.path) '\(held.creation)'; [ -e test.db ] || ln -s \(held.path) test.db"
+    )
+    let holder = try DatabaseConnection(
+      path: folder.path(of: held.path), access: .readWrite, journal: .asItIs)
+    let tool = try watch()
+    #expect(await tool.errorLine()?.contains(held.greeting) == true)
+    for statement in held.statements { try holder.execute(statement) }
+    if let line = held.line { #expect(await tool.line()?.hasPrefix(line) == true) }
+    if let message = held.message {
+      #expect(await tool.errorLine()?.contains(message) == true)
+    }
+    try await shell("sqlite3 new.db '\(Self.rows)'; cp new.db copy.db; mv new.db \(held.path)")
+    var last: String?
+    while let line = await tool.errorLine() {
+      last = line
+      // Otherwise it would watch the new file, without end.
+      if line.contains("watching") { tool.signal(SIGINT) }
+    }
+    #expect(last?.contains("\(held.path)-wal") == true, "\(last ?? "")")
+    #expect(await tool.end() == 1)
+    try holder.execute("CREATE TABLE last (x)")
+    try await shell("cmp copy.db \(held.path)")
+  }
+
+  @Test("a new file is watched beside its own log")
+  func ownLog() async throws {
+    try await shell(
+      "sqlite3 test.db '\(Self.wal); \(Self.creation); INSERT INTO place VALUES (1, 1)'")
+    let tool = try watch("--initial", "--once", "2")
+    #expect(await tool.line()?.hasPrefix("+ id=1") == true)
+    let holder = try DatabaseConnection(path: folder.path(of: "new.db"))
+    try holder.execute(Self.creation)
+    try holder.execute("INSERT INTO place VALUES (1, 1), (2, 2)")
+    // The log goes with its file.
+    try await shell(
+      "rm test.db-* test.db; for end in -shm -wal ''; do mv new.db$end test.db$end; done")
+    #expect(await tool.line()?.hasPrefix("+ id=2") == true)
+    #expect(await tool.end() == 0)
+  }
+
   @Test("without a common key, all rows are deleted and inserted")
   func otherKey() async throws {
     try await shell(
@@ -111,7 +185,7 @@ struct WatchWaitTests: ShellSuite {
     let tool = try watch("--initial")
     #expect(await tool.line()?.hasPrefix("+ id=1") == true)
     _ = await tool.errorLine()
-    try await shell("rm test.db*")
+    try await shell("rm test.db-* test.db")
     #expect(await tool.errorLine()?.contains("waiting: ") == true)
     tool.signal(SIGINT)
     var last: String?

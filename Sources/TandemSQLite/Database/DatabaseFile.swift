@@ -11,17 +11,21 @@ package struct DatabaseFile: Sendable {
   let path: String
   /// The identity of the file; `nil` for a database in memory.
   private let identity: FileIdentity?
+  /// The identity of the file's write-ahead log; `nil` if it had none when it was opened.
+  private let log: FileIdentity?
 
-  /// The file of the first connection.
+  /// The file of the first connection, which has read it.
   ///
   /// - Throws: ``DatabaseError`` with code `cannotOpen` if the file was removed since.
   init(_ connection: DatabaseConnection) throws(DatabaseError) {
     givenPath = connection.path
     guard let path = connection.filePath else {
       path = connection.path
-      identity = nil
+      (identity, log) = (nil, nil)
       return
     }
+    log = connection.hasOpenLog ? FileIdentity(at: path + "-wal") : nil
+    // After the log: it is that of this file if the file is still there.
     guard let identity = FileIdentity(at: path), !connection.isFileGone else {
       throw DatabaseError.fileIsGone(path: givenPath)
     }
@@ -63,10 +67,33 @@ package struct DatabaseFile: Sendable {
   }
 
   private func checkIsAtItsPlace() throws(DatabaseError) {
-    guard identity == nil || FileIdentity(at: path) == identity else {
-      throw DatabaseError.fileIsGone(path: givenPath)
-    }
+    guard isAtItsPlace else { throw DatabaseError.fileIsGone(path: givenPath) }
   }
+
+  private var isAtItsPlace: Bool { identity == nil || FileIdentity(at: path) == identity }
+
+  /// See ``Database/errorOfReopening``.
+  fileprivate var errorOfReopening: DatabaseError? {
+    var status = stat()
+    guard !isAtItsPlace, stat(path + "-wal", &status) == 0,
+      log == nil ? status.st_size > 0 : FileIdentity(status) == log
+    else { return nil }
+    return DatabaseError(
+      code: .cannotOpen,
+      message:
+        "\(path)-wal \(log == nil ? "may be" : "is") the write-ahead log of the file that was here before, and would "
+        + "destroy a new one; before any program opens \(path), end those that have the former file open, and move "
+        + "\(path)-wal and \(path)-shm away (to the former file, under its new name, if its last commits matter)",
+      path: givenPath)
+  }
+}
+
+extension Database {
+  /// The error of opening the path again, if the file is gone and its write-ahead log is still there: SQLite would
+  /// apply the log to the file that is there next, because it finds a log by the name of the file.
+  ///
+  /// A file that had no log when it was opened may have got one since. Then any log counts, unless it is empty.
+  package var errorOfReopening: DatabaseError? { file.errorOfReopening }
 }
 
 extension DatabaseConnection {
@@ -86,6 +113,15 @@ extension DatabaseConnection {
     let result = sqlite3_file_control(
       handle.pointer, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
     return result == SQLITE_OK && hasMoved != 0
+  }
+
+  /// True outside a transaction if the last read needed the write-ahead log. Unlike a pragma, this reads no schema.
+  fileprivate var hasOpenLog: Bool {
+    var journal: UnsafeMutablePointer<sqlite3_file>?
+    let result = sqlite3_file_control(
+      handle.pointer, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal)
+    // In another mode, it is the rollback journal, which only a transaction opens.
+    return result == SQLITE_OK && journal?.pointee.pMethods != nil
   }
 
   /// Throws ``DatabaseError`` with code `cannotOpen` if the open transaction writes to a file that

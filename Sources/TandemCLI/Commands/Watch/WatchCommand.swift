@@ -64,8 +64,8 @@ enum WatchCommand: Command {
       command pauses before it reads all rows again, four times as long as it read before.
 
       A file or table that goes away ends the command with an error. With --wait, the command waits
-      until it is there again, as after "mv new.db places.db" or DROP TABLE and CREATE TABLE, and
-      then shows how its rows differ from those before.
+      until it is there again, as after DROP TABLE and CREATE TABLE, or after "mv new.db places.db" if
+      places.db has no write-ahead log, and then shows how its rows differ from those before.
 
       SQLite forbids to replace a file that a program has open: it would apply the write-ahead log of
       the former file, DATABASE-wal, to the new one, and destroy that. If the log is there, the command
@@ -108,51 +108,73 @@ enum WatchCommand: Command {
   ) async throws -> String {
     let output = WatchOutput(isJSON: options.isJSON)
     var shown: ShownRows<Difference>?
-    var files: OpenedFiles?
+    var database: Database?
     var lastReason = ""
-    while true {
-      let wasMissing = isFileMissing(arguments)
-      do {
-        try await watch(arguments, options, output, &shown, &files)
-        return output.summary
-      } catch is CancellationError {
-        return output.summary
-      } catch let error as OutputError where error.isCancellation {
-        // The reader of the output had stalled when the task was cancelled.
-        return output.summary
-      } catch let error as DatabaseError
-        where isAbsence(error, isFileMissing: wasMissing || isFileMissing(arguments))
-      {
-        if let obstacle = files?.obstacle { throw obstacle }
-        guard options.waits else { throw advised(error, wasShowing: output.isBegun) }
-        if !options.isQuiet, error.message != lastReason {
-          TandemCLI.report("waiting: \(error.path): \(error.message)")
+    // Otherwise the write-ahead log and its index would remain beside the file.
+    return try await closing({ await database?.close() }) {
+      while true {
+        let wasMissing = isFileMissing(arguments)
+        do {
+          let opened = try await opened(database, arguments)
+          database = opened
+          try await watch(opened, arguments, options, output, &shown)
+          return output.summary
+        } catch is CancellationError {
+          return output.summary
+        } catch let error as OutputError where error.isCancellation {
+          // The reader of the output had stalled when the task was cancelled.
+          return output.summary
+        } catch let error as DatabaseError
+          where isAbsence(error, isFileMissing: wasMissing || isFileMissing(arguments))
+        {
+          if database?.errorOfReopening != nil {
+            // "rm places.db*" removes the log last.
+            do { try await Task.sleep(for: waitPause) } catch { return output.summary }
+            if let error = database?.errorOfReopening { throw error }
+          }
+          guard options.waits else { throw advised(error, wasShowing: output.isBegun) }
+          if error.isFileGone {
+            await database?.close()
+            database = nil
+          }
+          if !options.isQuiet, error.message != lastReason {
+            TandemCLI.report("waiting: \(error.path): \(error.message)")
+          }
+          lastReason = error.message
+          do { try await Task.sleep(for: waitPause) } catch { return output.summary }
         }
-        lastReason = error.message
-        do { try await Task.sleep(for: waitPause) } catch { return output.summary }
       }
     }
   }
 
-  private static func watch<Difference: WatchedDifference>(
-    _ arguments: ParsedArguments, _ options: Options, _ output: WatchOutput,
-    _ shown: inout ShownRows<Difference>?, _ files: inout OpenedFiles?
-  ) async throws {
-    let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
-    let database = try await Database.open(
-      path: arguments.operands[0], configuration: configuration)
-    // Otherwise the write-ahead log and its index would remain beside the file.
-    try await closing(database.close) {
-      let query = try await Self.query(arguments, in: database)
-      let mode = try await database.read {
-        try $0.fetchValue("PRAGMA journal_mode", as: String.self)
-      }
-      files = OpenedFiles(path: arguments.operands[0])
-      let watch = Watch<Difference>(
-        database: database, query: query, explanation: try await query.explanation(in: database),
-        journalMode: mode, options: options)
-      try await watch.run(output, &shown)
+  /// The database that is open if its file is still there, or else one that is opened now.
+  ///
+  /// It stays open while a table does not exist: its write-ahead log remains the one that
+  /// ``Database/errorOfReopening`` knows.
+  private static func opened(
+    _ database: Database?, _ arguments: ParsedArguments
+  ) async throws -> Database {
+    guard let database else {
+      return try await Database.open(
+        path: arguments.operands[0],
+        configuration: DatabaseConfiguration(access: .readOnly, maxReaderCount: 1))
     }
+    try await database.read { try $0.connection.checkIsFileThere() }
+    return database
+  }
+
+  private static func watch<Difference: WatchedDifference>(
+    _ database: Database, _ arguments: ParsedArguments, _ options: Options,
+    _ output: WatchOutput, _ shown: inout ShownRows<Difference>?
+  ) async throws {
+    let query = try await Self.query(arguments, in: database)
+    let mode = try await database.read {
+      try $0.fetchValue("PRAGMA journal_mode", as: String.self)
+    }
+    let watch = Watch<Difference>(
+      database: database, query: query, explanation: try await query.explanation(in: database),
+      journalMode: mode, options: options)
+    try await watch.run(output, &shown)
   }
 }
 
@@ -181,34 +203,6 @@ extension WatchCommand {
     var error = error
     error.message += "; with --wait, tandem watch waits until it is there again"
     return error
-  }
-}
-
-/// The files of a database as `tandem watch` opened it.
-private struct OpenedFiles {
-  private let path: String
-  private let file: FileIdentity?
-  private let log: FileIdentity?
-
-  /// - Parameter path: The database, which has been read: a write-ahead log is there from then on.
-  init(path: String) {
-    self.path = path
-    (file, log) = (FileIdentity(at: path), FileIdentity(at: path + "-wal"))
-  }
-
-  /// The error of opening the file again, if another one is at its place, or none, and its write-ahead log is still
-  /// there: SQLite finds a log by the name of the file.
-  var obstacle: DatabaseError? {
-    var status = stat()
-    guard FileIdentity(at: path) != file, stat(path + "-wal", &status) == 0, status.st_size > 0,
-      FileIdentity(status) == log
-    else { return nil }
-    return DatabaseError(
-      code: .cannotOpen,
-      message:
-        "\(path)-wal is the write-ahead log of the file that was here before, and would destroy a new one; before any "
-        + "program opens \(path), end those that have the former file open, and move \(path)-wal and \(path)-shm away "
-        + "(to the former file, under its new name, if its last commits matter)", path: path)
   }
 }
 
