@@ -8,6 +8,8 @@ package actor MovableSpaceStore {
   package nonisolated let path: String
   /// The open file; `nil` after it was found to be gone.
   private var store: SQLiteSpaceStore?
+  /// The file that was found to be gone, whose log must not be applied to another one.
+  private var former: SQLiteSpaceStore?
   private var isClosed = false
 
   /// The space in a file that is open.
@@ -24,6 +26,7 @@ package actor MovableSpaceStore {
 
   private func current() async throws -> SQLiteSpaceStore {
     if let store { return store }
+    if let error = former?.errorOfReopening { throw error }
     let opened = try await SQLiteSpaceStore.open(path: path, creates: false)
     // Another request, or the end, may have come first.
     guard store == nil, !isClosed else {
@@ -37,7 +40,7 @@ package actor MovableSpaceStore {
 
   private func leave(_ gone: SQLiteSpaceStore) async {
     guard store === gone, !isClosed else { return }
-    store = nil
+    (store, former) = (nil, gone)
     await gone.close()
   }
 

@@ -48,6 +48,9 @@ package final class SQLiteSpaceStore: TransactionalSpaceStore {
 
   /// Closes the file.
   package func close() async { await database.close() }
+
+  /// See ``TandemSQLite/Database/errorOfReopening``.
+  var errorOfReopening: DatabaseError? { database.errorOfReopening }
 }
 
 // MARK: - Requests

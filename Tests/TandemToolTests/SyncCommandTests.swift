@@ -184,6 +184,27 @@ struct SyncCommandTests: ShellSuite {
     }
   }
 
+  @Test("a file that took the place of a space is not opened beside the log of the space")
+  func replacedWhileWatched() async throws {
+    try await attachCopies()
+    let tool = try RunningTool(["sync", folder.path(of: "a.db"), "--watch", "--json", "-q"])
+    while let line = await tool.line(), !line.contains(#""status":"upToDate""#) {}
+    try await shell("sqlite3 a.db 'UPDATE note SET likes = 8'")
+    while let line = await tool.line(), !line.contains(#".2"}"#) {}
+    try await shell(
+      """
+      sqlite3 shared.space "VACUUM INTO 'new.space'" && cp new.space copy.space
+      mv new.space shared.space && sqlite3 a.db 'UPDATE note SET likes = 9'
+      """)
+    var reason: String?
+    repeat { reason = await tool.line() } while reason?.contains("shared.space-wal is") == false
+    #expect(reason?.contains(#""status":"offline""#) == true)
+    tool.signal(SIGINT)
+    while await tool.line() != nil {}
+    #expect(await tool.end() == 0)
+    try await shell("cmp copy.space shared.space")
+  }
+
   @Test("edits by other programs pass between two files while both are watched")
   func watch() async throws {
     try await attachCopies()
