@@ -376,7 +376,7 @@ struct DiffCommandTests {
   }
 
   @Test(
-    "what a table declares besides columns, types and keys is compared by tokens",
+    "what a table declares besides columns and types is compared by tokens",
     arguments: [
       "a UNIQUE", "a NOT NULL", "a CHECK (a > 0)", "a DEFAULT 5", "a REFERENCES t",
       "a COLLATE NOCASE",
@@ -407,12 +407,33 @@ struct DiffCommandTests {
           + #""updated":[],"deleted":[]}],"objects":[]}"# + "\n")
       #expect(json.status == 1)
     }
-    let written = declared.replacing(",", with: " , -- a comment, and\n").replacing(
-      "a ", with: "\"A\" ")
+    let written = declared.replacing(", a", with: ", \"A\"").replacing(
+      ",", with: " , -- a comment, and\n")
     let same = try await diff(declared, written.replacing("INTEGER", with: "integer"))
     #expect(same.status == 0 && same.output.isEmpty && same.error.isEmpty, "\(same)")
     let column = try await diff("t (id INTEGER PRIMARY KEY, a, b INT NOT NULL)", plain)
     #expect(column.output == "--- a.db\n+++ b.db\ntable t\n- column b INT\n", "\(column)")
+  }
+
+  @Test(
+    "case counts in texts, in the arguments of a virtual table, and beyond ASCII",
+    arguments: [
+      ("TABLE t (a DEFAULT \"Yes\")", "TABLE t (a DEFAULT \"yes\")"),
+      ("TABLE t (a DEFAULT Foo)", "TABLE t (a DEFAULT foo)"),
+      ("TABLE t (a CHECK (a <> \"X\"))", "TABLE t (a CHECK (a <> \"x\"))"),
+      ("TABLE t (a, CHECK (a <> \"X\"))", "TABLE t (a, CHECK (a <> \"x\"))"),
+      ("TABLE t (a, b AS (a || \"X\"))", "TABLE t (a, b AS (a || \"x\"))"),
+      ("TABLE t (a REFERENCES É)", "TABLE t (a REFERENCES é)"),
+      (
+        "VIRTUAL TABLE t USING fts5(a, tokenize='porter')",
+        "VIRTUAL TABLE t USING fts5(a, tokenize='trigram')"
+      ),
+    ])
+  func textsOfDeclarations(old: String, new: String) async throws {
+    try folder.execute("a.db", "CREATE \(old)")
+    try folder.execute("b.db", "CREATE \(new)")
+    let result = try await Tool.shell("$tandem diff a.db b.db", in: folder)
+    #expect(result.status == 1 && result.output.contains("\n~ declaration\n"), "\(result)")
   }
 
   @Test("two databases of one table each are compared whole if more than rows differs")

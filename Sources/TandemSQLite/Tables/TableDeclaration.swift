@@ -1,10 +1,16 @@
+internal import TandemRecords
+
 /// What the statement that created a table declares besides the names and types of its columns:
 /// constraints, defaults, collations, generated values and the options of the table.
 ///
 /// Declarations are compared by their tokens, without white space, comments, the case of words and the
-/// quotes of names.
+/// quotes of names. From the first expression of a definition on, case and quotes count: SQLite reads
+/// `"Yes"` as a text if no column has this name. They also count in the declaration of a virtual table.
 struct TableDeclaration {
   private typealias Tokens = [String]
+
+  /// The words before an expression.
+  fileprivate static let expressions: Set<String> = ["AS", "CHECK", "DEFAULT"]
 
   /// The constraints of each column, by its name in lower case.
   private var columns: [String: Tokens] = [:]
@@ -13,6 +19,10 @@ struct TableDeclaration {
 
   init(_ sql: String) {
     let sql = SQLTokens(sql)
+    if sql.tokens.count > 1, sql.isWord(sql.tokens[1], "VIRTUAL") {
+      others = [sql.tokens.map { sql.text($0.range) }]
+      return
+    }
     let start = sql.tokens.firstIndex { $0.depth == 0 && sql.isSymbol($0, "(") }
     guard let start,
       let end = sql.tokens.lastIndex(where: { $0.depth == 0 && sql.isSymbol($0, ")") })
@@ -34,7 +44,7 @@ struct TableDeclaration {
         let constraints = definition.dropFirst().drop {
           !sql.isWord($0, in: CreateTableStatement.constraints)
         }
-        columns[name.lowercased()] = sql.folded(constraints)
+        columns[name.asciiLowercased] = sql.folded(constraints)
       } else {
         others.append(sql.folded(definition))
       }
@@ -56,11 +66,20 @@ extension SQLTokens {
     token.depth == 1 && token.kind == .word && words.contains(text(token.range).uppercased())
   }
 
-  /// The texts of tokens, with names and words in lower case and without quotes.
+  /// The texts of tokens, up to the first expression with names and words in lower case and without quotes.
   fileprivate func folded(_ tokens: ArraySlice<SQLToken>) -> [String] {
-    tokens.map { token in
-      if let name = name(token) { return name.lowercased() }
-      return token.kind == .number ? text(token.range).lowercased() : text(token.range)
+    let end = tokens.firstIndex { isWord($0, in: TableDeclaration.expressions) } ?? tokens.endIndex
+    return tokens.indices.map { index in
+      let text = text(tokens[index].range)
+      if index <= end, let name = name(tokens[index]) { return name.asciiLowercased }
+      return tokens[index].kind == .number ? text.asciiLowercased : text
     }
+  }
+}
+
+extension String {
+  /// The text with the case that SQLite ignores in names.
+  fileprivate var asciiLowercased: String {
+    String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
   }
 }

@@ -37,8 +37,8 @@ enum DiffCommand: Command {
         "deleted":[ROW]}],
         "objects":[{"type":"index|view|trigger","name":NAME,
         "old":SQL,"new":SQL}]}, where "declaration" is null
-        unless the tables declare something else than columns,
-        types and keys in different ways
+        unless the tables declare something else than columns
+        and types in different ways
         """)
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing; only set the exit status.")
     static let label = ValueOption<String>(
