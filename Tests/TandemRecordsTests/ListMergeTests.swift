@@ -405,6 +405,17 @@ struct ListMergeTests {
     #expect(try resolved(.editBeatsDelete) == edited)
   }
 
+  @Test("CSV without a header is not merged")
+  func withoutHeader() throws {
+    var options = CSVOptions()
+    options.hasHeader = false
+    let rows = try ListText(Array("1,a\n".utf8), format: .csv, csv: options)
+    let error = #expect(throws: RecordMergeError.self) {
+      try ListMerge(key: rows.columns).merge(base: nil, local: rows, remote: rows)
+    }
+    #expect("\(try #require(error))".contains("without a header"))
+  }
+
   @Test("lists of JSON and CSV are not merged with one another, and a missing key has its side")
   func unfit() throws {
     let merge = ListMerge(key: ["id"])

@@ -36,8 +36,8 @@ public struct ListMerge: Sendable {
   ///   - local: One side's version, whose layout the result has.
   ///   - remote: The other side's version.
   /// - Throws: ``RecordMergeError`` if a version has a record without a key, or two records of one
-  ///   key, or if one version is CSV and another one JSON; the base is checked first, then local,
-  ///   then remote. `MergeError.changedIdentity` if the policy returns a record of another key.
+  ///   key, if one version is CSV and another one JSON, or if CSV has no header; the base is checked
+  ///   first, then local, then remote. `MergeError.changedIdentity` if the policy returns a record of another key.
   /// - Complexity: O(*n* log *n*) for *n* records on all sides; O(*n*) if they ascend by key.
   public func merge(base: ListText?, local: ListText, remote: ListText) throws -> MergedList {
     try check(base, local, remote)
@@ -84,6 +84,9 @@ public struct ListMerge: Sendable {
             .malformed,
             "it is \(list.format.rawValue), and the local version \(local.format.rawValue), whose "
               + "values have other types; convert one of them")
+        }
+        guard list.csv.hasHeader else {
+          throw RecordError(.malformed, "it is CSV without a header, whose columns have no names")
         }
         _ = try KeyedListText(list, by: key)
       } catch {
