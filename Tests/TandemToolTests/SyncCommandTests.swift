@@ -254,6 +254,25 @@ struct SyncCommandTests: ShellSuite {
         .split(separator: "\n").allSatisfy { $0.contains(#""done":1"#) })
   }
 
+  @Test("a decision is about the space that is there now, not about one that was there before")
+  func decision() async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      sqlite3 shared.space "VACUUM INTO 'backup'" && sqlite3 a.db "UPDATE note SET likes = 9" && $tandem sync a.db &&
+      sqlite3 c.db "\(Self.notes) INSERT INTO note VALUES ('other', 'Other', 0)" &&
+      $tandem attach c.db --space other.space --table note && $tandem sync c.db &&
+      rm shared.space* && sqlite3 other.space "VACUUM INTO 'shared.space'"
+      """)
+    try await shell("$tandem sync a.db", status: 1)
+    try await shell("rm shared.space* && mv backup shared.space")
+    try await shell("$tandem sync a.db --lost-history union; $tandem sync b.db")
+    let ids = "SELECT id FROM note ORDER BY id"
+    for file in ["a.db", "b.db"] {
+      #expect(try await shell("sqlite3 \(file) '\(ids)'").output == "plan\ntrip\n")
+    }
+  }
+
   @Test("a space that was replaced blocks the file until somebody decides")
   func lostHistory() async throws {
     try await attachCopies()

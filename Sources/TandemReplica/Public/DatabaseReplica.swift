@@ -94,6 +94,7 @@ extension DatabaseReplica {
     _ progress: @escaping @Sendable (ReplicaProgress) -> Void,
     withoutTriggers: Bool = false
   ) async throws -> (summary: SyncSummary, applied: ReplicaApplyReport?) {
+    let beginsToDecide = step == .look && epochPolicy != nil
     let (result, hasAppliedFile) = try await write(rows: step.writesRows) {
       [merging, limits] tables -> (
         (summary: SyncSummary, applied: ReplicaApplyReport?), hasAppliedFile: Bool
@@ -106,6 +107,7 @@ extension DatabaseReplica {
         try tables.perform(
           step, merging, decision: decision, limits: limits, using: &generator)
       }
+      if beginsToDecide { try tables.discardUndecided() }
       let summary = withoutTriggers ? try tables.quietly(perform) : try perform()
       return ((summary, tables.applyReport), tables.hasAppliedFile)
     }

@@ -92,6 +92,12 @@ extension ReplicaTables {
   /// Forgets all pages, as when the space says that the pull must start again.
   package func discardStaged() throws { try run("DELETE FROM tandem_staged", []) }
 
+  /// Forgets the pages that have waited for a decision: it is about what the space has now, and another one may have
+  /// answered before.
+  func discardUndecided() throws {
+    if try state().pullNeed.needsDecision, try staging() == .complete { try discardStaged() }
+  }
+
   /// Demands a pull of the changes since the revision, as when the space has announced a commit.
   package func requirePull() throws {
     var state = try state()
