@@ -31,11 +31,7 @@ struct TableConstraints {
     self.table = table
     self.known = known
     self.connection = connection
-    let text = try connection.rows(
-      "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
-      [.text(table.name)]
-    ).first?[0].textValue
-    sql = SQLTokens(text ?? "")
+    sql = SQLTokens(try connection.declaration(ofTable: table.name) ?? "")
     try addUniqueColumns()
     addChecks()
     try addReferences(to: tables)

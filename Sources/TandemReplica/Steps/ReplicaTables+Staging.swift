@@ -210,10 +210,7 @@ extension ReplicaTables {
     var layout = String(
       decoding: SyncMessageWriter.bytes(schema.tables.map(\.declaration)), as: UTF8.self)
     for table in schema.tables {
-      let sql = try rows(
-        "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
-        [.text(table.name)])
-      layout += sql.first?[0].textValue ?? ""
+      layout += try connection.declaration(ofTable: table.name) ?? ""
     }
     return (companion, schema, layout)
   }

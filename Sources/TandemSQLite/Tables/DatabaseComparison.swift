@@ -246,14 +246,6 @@ extension DatabaseConnection {
     return try tableNames().filter { !shadows.contains($0) }
   }
 
-  /// The statement that created a table; `nil` if there is no such table.
-  fileprivate func declaration(ofTable name: String) throws(DatabaseError) -> String? {
-    try rows(
-      "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
-      [.text(name)]
-    ).first?[0].textValue
-  }
-
   /// The statements that created indexes, views and triggers, without those of SQLite and of Tandem.
   fileprivate func objects() throws(DatabaseError) -> [ObjectID: String] {
     let statement = try prepare(

@@ -215,9 +215,9 @@ extension DatabaseConnection {
 
   /// The statement that created a table.
   func creation(ofTable name: String) throws(DatabaseError) -> String {
-    let sql = try row(
-      "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", [.text(name)])
-    guard let sql = sql?[0].textValue else { throw rekeyingRefusal("there is no table \(name)") }
+    guard let sql = try declaration(ofTable: name) else {
+      throw rekeyingRefusal("there is no table \(name)")
+    }
     return sql
   }
 

@@ -11,7 +11,7 @@ struct TableRebuild {
   /// The values of columns that change, for a row `t` of the former table.
   private let values: [String: String]
   private let rowCount: Int
-  /// The statements of its indexes and triggers, in the order in which they were created.
+  /// The statements of its indexes and triggers.
   private let additions: [String]
   /// The number of AUTOINCREMENT, if there is one.
   private let sequence: Int64?
@@ -26,13 +26,7 @@ struct TableRebuild {
     self.values = values
     let name = facts.schema.name
     rowCount = Int(try connection.integer("SELECT count(*) FROM \(name.sqlQuoted)") ?? 0)
-    additions = try connection.rows(
-      """
-      SELECT sql FROM sqlite_schema
-      WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL
-      ORDER BY rowid
-      """, [.text(name)]
-    ).compactMap { $0[0].textValue }
+    additions = try connection.additions(toTable: name)
     sequence = try connection.sequence(ofTable: name)
     let isAnalyzed = "SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"
     let statistics = "SELECT 1 FROM sqlite_stat1 WHERE tbl = ?"

@@ -73,6 +73,32 @@ extension DatabaseTransaction {
 }
 
 extension DatabaseConnection {
+  /// The statement that created a table; `nil` if there is no such table.
+  package func declaration(ofTable name: String) throws(DatabaseError) -> String? {
+    try texts(
+      "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", name
+    ).first
+  }
+
+  /// The statements of a table's indexes and triggers, in the order in which they were created.
+  func additions(toTable name: String) throws(DatabaseError) -> [String] {
+    try texts(
+      """
+      SELECT sql FROM sqlite_schema
+      WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL
+      ORDER BY rowid
+      """, name)
+  }
+
+  /// The texts in the first column of a query.
+  private func texts(
+    _ sql: String, _ parameter: String
+  ) throws(DatabaseError) -> [String] {
+    let statement = try prepare(sql)
+    try statement.bind([.text(parameter)])
+    return try statement.texts()
+  }
+
   /// The schema of a table or view, or `nil` if there is none of that name.
   package func schema(ofTable name: String) throws(DatabaseError) -> TableSchema? {
     guard let (name, isView) = try declaredName(ofTable: name) else { return nil }

@@ -22,9 +22,7 @@ package struct TableWidening {
     _ columns: [String], ofTable name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) {
     guard let facts = try TableFacts(name, in: connection), facts.isOrdinary,
-      let sql = try connection.texts(
-        "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", name
-      ).first
+      let sql = try connection.declaration(ofTable: name)
     else {
       throw DatabaseError(
         code: .error, message: "\(name) cannot be widened: it is no ordinary table",
@@ -68,12 +66,7 @@ package struct TableWidening {
     let isTracked = try !TriggerSet(prefix: TableTracking.prefix, table: table)
       .installedNames(kinds: [], in: connection).isEmpty
     if isTracked { try connection.untrack(table) }
-    let additions = try connection.texts(
-      """
-      SELECT sql FROM sqlite_schema
-      WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL
-      ORDER BY rowid
-      """, table)
+    let additions = try connection.additions(toTable: table)
     try rebuild()
     for sql in additions { try connection.execute(sql) }
     if isTracked { try connection.track(TableTracking(table: table, in: connection)) }
@@ -133,15 +126,6 @@ extension DatabaseConnection {
       WHERE s.type = 'table' AND f."table" = ? COLLATE NOCASE
       """, .text(name))
     return count != 0
-  }
-
-  /// The texts in the first column of a query.
-  fileprivate func texts(
-    _ sql: String, _ parameter: String
-  ) throws(DatabaseError) -> [String] {
-    let statement = try prepare(sql)
-    try statement.bind([.text(parameter)])
-    return try statement.texts()
   }
 }
 
