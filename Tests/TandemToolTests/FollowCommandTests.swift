@@ -8,13 +8,14 @@ import Testing
 /// A server that runs, and is started again at its address after it was killed.
 private final class Server {
   let url: String
+  private let port: ReservedPort
   private let arguments: [String]
   private var tool: RunningTool?
 
   init(_ arguments: [String]) throws {
-    let port = try ReservedPort().number
-    url = "http://127.0.0.1:\(port)"
-    self.arguments = ["serve", "--listen", "127.0.0.1:\(port)"] + arguments
+    port = try ReservedPort()
+    url = "http://127.0.0.1:\(port.number)"
+    self.arguments = ["serve", "--listen", "127.0.0.1:\(port.number)"] + arguments
   }
 
   func start() async throws {

@@ -67,6 +67,7 @@ private struct SyncSoak {
   private static let pause = Duration.milliseconds(8)
 
   let proxy: FaultyProxy
+  private let port: ReservedPort
   private let folder: TemporaryFolder
   private let paths: [String]
   private var databases: [Database] = []
@@ -89,10 +90,10 @@ private struct SyncSoak {
     generator = SplitMix64(seed: seed)
     folder = try TemporaryFolder()
     paths = ["a.db", "b.db", "c.db"].map(folder.path)
-    let port = try ReservedPort().number
-    proxy = try FaultyProxy(to: port, using: SplitMix64(seed: seed))
+    port = try ReservedPort()
+    proxy = try FaultyProxy(to: port.number, using: SplitMix64(seed: seed))
     server = Victim(
-      ["serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:\(port)"],
+      ["serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:\(port.number)"],
       errors: folder.path(of: "server.errors"))
     try server.start()
     for path in paths {

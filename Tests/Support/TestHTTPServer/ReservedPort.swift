@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// A port of loopback at which nobody listens, nor can: who listened there and left would leave it to
-/// another test.
+/// A port of loopback that no other test gets. At first nobody listens there; a program that is told to may.
 package final class ReservedPort {
   private let descriptor: Int32
   package let number: UInt16
@@ -13,6 +12,8 @@ package final class ReservedPort {
       let type = Int32(SOCK_STREAM.rawValue)
     #endif
     let descriptor = socket(AF_INET, type, 0)
+    var reuses: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)
     name.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
