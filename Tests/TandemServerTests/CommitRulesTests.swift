@@ -19,7 +19,7 @@ import Testing
     let folder: TemporaryFolder
 
     init(
-      _ store: Store, limits: SyncService.Limits = SyncService.Limits(),
+      _ store: Store, limits: SyncService.Limits = .patient,
       _ rules: @escaping CommitRules
     ) async throws {
       let folder = try TemporaryFolder()
@@ -283,5 +283,14 @@ import Testing
         head: requestHead, body: SyncMessageWriter.bytes(replica.commit(head, [insertion(1)]))))
     #expect(answer.status == 422)
     await service.close()
+  }
+}
+
+extension SyncService.Limits {
+  /// Limits that no pause of a thread reaches.
+  fileprivate static var patient: Self {
+    var limits = Self()
+    limits.maxRuleTime = .seconds(3_600)
+    return limits
   }
 }

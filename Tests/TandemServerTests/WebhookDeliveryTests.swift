@@ -114,7 +114,7 @@ import Testing
     }
 
     func delivery(
-      to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = Webhook.Limits(),
+      to receiver: Receiver, secret: [UInt8]? = nil, _ limits: Webhook.Limits = .patient,
       following: Following? = nil
     ) -> WebhookDelivery {
       var limits = limits
@@ -255,7 +255,7 @@ import Testing
   func notedCommits() async throws {
     let place = try await Place.begun(.directory)
     let (spaces, receiver) = (CountedSpaces(place.spaces), Receiver())
-    var limits = Webhook.Limits()
+    var limits = Webhook.Limits.patient
     limits.pause = .seconds(3_600)
     let delivery = WebhookDelivery(
       Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits, log: { _ in },
@@ -293,7 +293,7 @@ import Testing
     arguments: Store.allCases)
   func deadLetters(store: Store) async throws {
     let place = try await Place.begun(store)
-    var limits = Webhook.Limits()
+    var limits = Webhook.Limits.patient
     limits.maxAttemptCount = 3
     let receiver = Receiver([400, 500, 500, 500])
     for number in 1...3 {
@@ -335,7 +335,7 @@ import Testing
     let revision = try await place.commit([1])
     try await settle(place.delivery(to: Receiver()), place)
     try await place.commit([2])
-    var limits = Webhook.Limits()
+    var limits = Webhook.Limits.patient
     limits.maxAttemptCount = .max
     let receiver = Receiver(last: 500)
     try await running(place.delivery(to: receiver, limits)) {
@@ -376,7 +376,7 @@ import Testing
     let place = try await Place(.postgreSQL)
     try await place.store.begin(at: [:])
     let (spaces, log) = (CountedSpaces(place.spaces), EventLog())
-    var limits = Webhook.Limits()
+    var limits = Webhook.Limits.patient
     limits.pause = .milliseconds(1)
     let delivery = WebhookDelivery(
       Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits,
@@ -396,7 +396,7 @@ import Testing
     try place.folder.execute("spaces/blank.space", "CREATE TABLE t (a)", "DROP TABLE t")
     #expect(try await place.spaces.names() == ["blank"])
     let (spaces, log) = (CountedSpaces(place.spaces), EventLog())
-    var limits = Webhook.Limits()
+    var limits = Webhook.Limits.patient
     limits.pause = .milliseconds(1)
     let delivery = WebhookDelivery(
       Webhook(secret: nil), of: spaces, keptIn: place.store, limits: limits,
@@ -433,7 +433,7 @@ import Testing
     arguments: Store.allCases)
   func fullOfLetters(store: Store) async throws {
     let place = try await Place.begun(store)
-    var limits = Webhook.Limits()
+    var limits = Webhook.Limits.patient
     limits.maxLetterCount = 1
     let receiver = Receiver([400, 400, 400, 400])
     for number in 1...2 {
@@ -604,5 +604,15 @@ import Testing
     #expect(try await places[0].store.takeTurn(for: .zero))
     while try await !places[1].store.takeTurn(for: .seconds(60)) { await Task.yield() }
     for place in places { await place.close() }
+  }
+}
+
+extension Webhook.Limits {
+  /// Limits that no pause of a thread reaches.
+  fileprivate static var patient: Self {
+    var limits = Self()
+    limits.lease = .seconds(3_600)
+    limits.maxRequestTime = .seconds(3_000)
+    return limits
   }
 }

@@ -14,6 +14,9 @@ struct MirrorOutputTests {
   private func mirror(_ url: String, _ options: [String]) async throws -> Int32 {
     let pipe = Pipe()
     try pipe.fileHandleForReading.close()
+    // Another test may have copied it into a process that it starts, until that runs its own program.
+    var status = pollfd(fd: pipe.fileHandleForWriting.fileDescriptor, events: 0, revents: 0)
+    repeat { poll(&status, 1, 1) } while Int32(status.revents) & POLLERR == 0
     let tool = try TestProgram(
       [Tool.path, "mirror", url, folder.path(of: "list.db"), "--table", "item", "--key", "id"]
         + ["--content", "url", "--into", folder.path(of: "files"), "--retries", "0"] + options,

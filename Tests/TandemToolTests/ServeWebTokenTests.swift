@@ -76,7 +76,7 @@ import Testing
         body: isDeclaration ? Self.tables : nil
       ).status
     }
-    let token = try await provider.token(claims(expiresIn: 300))
+    let token = try await provider.token(claims(expiresIn: 86_400))
     #expect(try await status("notes-ada", token, isDeclaration: true) == 200)
     #expect(try await status("notes-ada", token) == 200)
     // Tokens of the server itself are accepted beside.
@@ -87,7 +87,7 @@ import Testing
     // The account, not the token, owns what it creates.
     #expect(try await status("lists-1", token, isDeclaration: true) == 200)
     #expect(try await status("other", token, isDeclaration: true) == 404)
-    let later = try await provider.token(claims(expiresIn: 400))
+    let later = try await provider.token(claims(expiresIn: 90_000))
     let members = try await answer("\(url)/v1/spaces/lists-1/members", secret: later)
     #expect(members.text == #"{"members":[{"account":"auth0|ada","role":"owner"}]}"#)
     let expired = try await answer(
@@ -100,22 +100,23 @@ import Testing
       #","x5u":"http://127.0.0.1:1/""#, #","x5c":["AA"]"#,
     ] {
       let answer = try await answer(
-        "\(url)/v1/spaces/notes-ada", secret: provider.token(claims(expiresIn: 300), header: more))
+        "\(url)/v1/spaces/notes-ada",
+        secret: provider.token(claims(expiresIn: 86_400), header: more))
       #expect(answer.status == 401 && answer.text.contains("its header has a key"), "\(more)")
     }
-    let foreign = try await provider.token(claims(expiresIn: 300, audience: "other"))
+    let foreign = try await provider.token(claims(expiresIn: 86_400, audience: "other"))
     #expect(try await status("notes-ada", foreign) == 401)
     // After SIGHUP, another key counts.
     let second = try await Provider(folder, id: "second")
     try folder.write(#"{"keys":[\#(try await second.jwk())]}"#, to: "keys.json")
     // A token of a key that the server has not read yet may become right.
     let new = try await answer(
-      "\(url)/v1/spaces/notes-ada", secret: second.token(claims(expiresIn: 300)))
+      "\(url)/v1/spaces/notes-ada", secret: second.token(claims(expiresIn: 86_400)))
     #expect(new.status == 503 && new.text.contains("its key is not known"), "\(new.text)")
     store.server?.signal(SIGHUP)
     #expect(await store.server?.line() == #"{"event":"reloaded"}"#)
     #expect(try await status("notes-ada", token) == 401)
-    #expect(try await status("notes-ada", second.token(claims(expiresIn: 300))) == 200)
+    #expect(try await status("notes-ada", second.token(claims(expiresIn: 86_400))) == 200)
     await store.stop()
   }
 

@@ -76,7 +76,8 @@ package func answer(
   if body != nil { request.fields["Content-Type"] = "application/json" }
   if let secret { request.fields["Authorization"] = "Bearer \(secret)" }
   for (name, value) in fields { request.fields[name] = value }
-  let response = try await SystemHTTPClient(options: HTTPClientOptions()).response(
-    to: request, maxBodyByteCount: 1 << 20)
+  let patience = HTTPTimeouts(connect: .seconds(3_600), idle: .seconds(3_600))
+  let response = try await SystemHTTPClient(options: HTTPClientOptions(timeouts: patience))
+    .response(to: request, maxBodyByteCount: 1 << 20)
   return (response.head.status, String(decoding: response.body, as: UTF8.self))
 }
