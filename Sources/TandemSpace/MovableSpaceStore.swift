@@ -8,7 +8,8 @@ package actor MovableSpaceStore {
   package nonisolated let path: String
   /// The open file; `nil` after it was found to be gone.
   private var store: SQLiteSpaceStore?
-  /// The file that was found to be gone, whose log must not be applied to another one.
+  /// The file that was found to be gone, whose log must not be applied to another one. It stays open until another one is
+  /// open, so that no other log gets the number of its log in the file system.
   private var former: SQLiteSpaceStore?
   private var isClosed = false
 
@@ -22,6 +23,7 @@ package actor MovableSpaceStore {
   package func close() async {
     isClosed = true
     await store?.close()
+    await former?.close()
   }
 
   private func current() async throws -> SQLiteSpaceStore {
@@ -35,13 +37,15 @@ package actor MovableSpaceStore {
       return store
     }
     store = opened
+    let gone = former
+    former = nil
+    await gone?.close()
     return opened
   }
 
   private func leave(_ gone: SQLiteSpaceStore) async {
     guard store === gone, !isClosed else { return }
     (store, former) = (nil, gone)
-    await gone.close()
   }
 
   private nonisolated func with<Value: Sendable>(

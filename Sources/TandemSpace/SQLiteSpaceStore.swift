@@ -49,8 +49,9 @@ package final class SQLiteSpaceStore: TransactionalSpaceStore {
   /// Closes the file.
   package func close() async { await database.close() }
 
-  /// See ``TandemSQLite/Database/errorOfReopening``.
-  var errorOfReopening: DatabaseError? { database.errorOfReopening }
+  /// See ``TandemSQLite/Database/errorOfReopening``. A log that was not there at first may as well be that of the file
+  /// that is there now.
+  var errorOfReopening: DatabaseError? { database.knowsLog ? database.errorOfReopening : nil }
 }
 
 // MARK: - Requests

@@ -416,10 +416,11 @@ struct DiffCommandTests {
   }
 
   @Test(
-    "case counts in texts, in the arguments of a virtual table, and beyond ASCII",
+    "case and bytes count in texts, in the arguments of a virtual table, and beyond ASCII",
     arguments: [
       ("TABLE t (a DEFAULT \"Yes\")", "TABLE t (a DEFAULT \"yes\")"),
       ("TABLE t (a DEFAULT Foo)", "TABLE t (a DEFAULT foo)"),
+      ("TABLE t (a DEFAULT '\u{E9}')", "TABLE t (a DEFAULT 'e\u{301}')"),
       ("TABLE t (a CHECK (a <> \"X\"))", "TABLE t (a CHECK (a <> \"x\"))"),
       ("TABLE t (a, CHECK (a <> \"X\"))", "TABLE t (a, CHECK (a <> \"x\"))"),
       ("TABLE t (a, b AS (a || \"X\"))", "TABLE t (a, b AS (a || \"x\"))"),

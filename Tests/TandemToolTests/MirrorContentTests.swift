@@ -352,7 +352,7 @@ struct MirrorContentTests {
       let result = try await contents(server.url + "/list")
       #expect(result.status == 1 && result.output.contains("1 content fetched"))
       #expect(
-        result.error.hasSuffix("change what is written?; the table was not changed\n"),
+        result.error.hasSuffix("change what is written; the table was not changed\n"),
         "\(result.error)")
       #expect(try folder.rows("list.db", "SELECT * FROM item").isEmpty)
     }

@@ -25,8 +25,8 @@ extension DatabaseMirror {
     }
     throw MirrorError(
       .unfitDestination,
-      "table \(table) would have \(difference); do its triggers, its foreign keys or ON CONFLICT REPLACE change "
-        + "what is written?")
+      "table \(table) would have \(difference), perhaps because its triggers, its foreign keys or ON CONFLICT REPLACE "
+        + "change what is written")
   }
 
   /// True if triggers, or the declaration of the table, may change what is written into its mirrored columns.

@@ -12,7 +12,7 @@ package struct DatabaseFile: Sendable {
   /// The identity of the file; `nil` for a database in memory.
   private let identity: FileIdentity?
   /// The identity of the file's write-ahead log; `nil` if it had none when it was opened.
-  private let log: FileIdentity?
+  fileprivate let log: FileIdentity?
 
   /// The file of the first connection, which has read it.
   ///
@@ -78,13 +78,16 @@ package struct DatabaseFile: Sendable {
     guard !isAtItsPlace, stat(path + "-wal", &status) == 0,
       log == nil ? status.st_size > 0 : FileIdentity(status) == log
     else { return nil }
+    let remedy =
+      log == nil
+      ? "end all programs that have either file open, and begin again"
+      : "before any program opens \(path), end those that have the former file open, and move \(path)-wal and "
+        + "\(path)-shm away (to the former file, under its new name, if its last commits matter)"
     return DatabaseError(
       code: .cannotOpen,
       message:
         "\(path)-wal \(log == nil ? "may be" : "is") the write-ahead log of the file that was here before, and would "
-        + "destroy a new one; before any program opens \(path), end those that have the former file open, and move "
-        + "\(path)-wal and \(path)-shm away (to the former file, under its new name, if its last commits matter)",
-      path: givenPath)
+        + "destroy a new one; \(remedy)", path: givenPath)
   }
 }
 
@@ -94,6 +97,9 @@ extension Database {
   ///
   /// A file that had no log when it was opened may have got one since. Then any log counts, unless it is empty.
   package var errorOfReopening: DatabaseError? { file.errorOfReopening }
+
+  /// True if the file had a write-ahead log when it was opened.
+  package var knowsLog: Bool { file.log != nil }
 }
 
 extension DatabaseConnection {

@@ -84,7 +84,9 @@ public struct DatabaseComparison: Sendable {
     }
     let (oldObjects, newObjects) = (try old?.objects() ?? [:], try new?.objects() ?? [:])
     return Set(oldObjects.keys).union(newObjects.keys).compactMap { id in
-      guard oldObjects[id] != newObjects[id] else { return nil }
+      if let old = oldObjects[id], let new = newObjects[id], UTF8Order.areEqual(old, new) {
+        return nil
+      }
       return Object(type: id.type, name: id.name, old: oldObjects[id], new: newObjects[id])
     }
     .sorted { ($0.type, $0.name) < ($1.type, $1.name) }
@@ -93,7 +95,7 @@ public struct DatabaseComparison: Sendable {
   private static func declarationChange(_ old: String?, _ new: String?) -> (
     old: String, new: String
   )? {
-    guard let old, let new, old != new, TableDeclaration(old).differs(from: TableDeclaration(new))
+    guard let old, let new, TableDeclaration(old).differs(from: TableDeclaration(new))
     else { return nil }
     return (old, new)
   }

@@ -7,20 +7,21 @@ internal import TandemRecords
 /// quotes of names. From the first expression of a definition on, case and quotes count: SQLite reads
 /// `"Yes"` as a text if no column has this name. They also count in the declaration of a virtual table.
 struct TableDeclaration {
-  private typealias Tokens = [String]
+  /// In bytes, because texts of other bytes are equal for `String` if they look alike.
+  private typealias Tokens = [[UInt8]]
 
   /// The words before an expression.
   fileprivate static let expressions: Set<String> = ["AS", "CHECK", "DEFAULT"]
 
   /// The constraints of each column, by its name in lower case.
-  private var columns: [String: Tokens] = [:]
+  private var columns: [[UInt8]: Tokens] = [:]
   /// The constraints of the table, and what stands before and behind its columns.
   private var others: [Tokens] = []
 
   init(_ sql: String) {
     let sql = SQLTokens(sql)
     if sql.tokens.count > 1, sql.isWord(sql.tokens[1], "VIRTUAL") {
-      others = [sql.tokens.map { sql.text($0.range) }]
+      others = [sql.tokens.map { Array(sql.text($0.range).utf8) }]
       return
     }
     let start = sql.tokens.firstIndex { $0.depth == 0 && sql.isSymbol($0, "(") }
@@ -49,7 +50,7 @@ struct TableDeclaration {
         others.append(sql.folded(definition))
       }
     }
-    others.sort { $0.lexicographicallyPrecedes($1) }
+    others.sort { $0.joined().lexicographicallyPrecedes($1.joined()) }
   }
 
   /// True if a column of both tables, or the tables themselves, are declared in different ways.
@@ -67,19 +68,17 @@ extension SQLTokens {
   }
 
   /// The texts of tokens, up to the first expression with names and words in lower case and without quotes.
-  fileprivate func folded(_ tokens: ArraySlice<SQLToken>) -> [String] {
+  fileprivate func folded(_ tokens: ArraySlice<SQLToken>) -> [[UInt8]] {
     let end = tokens.firstIndex { isWord($0, in: TableDeclaration.expressions) } ?? tokens.endIndex
     return tokens.indices.map { index in
       let text = text(tokens[index].range)
       if index <= end, let name = name(tokens[index]) { return name.asciiLowercased }
-      return tokens[index].kind == .number ? text.asciiLowercased : text
+      return tokens[index].kind == .number ? text.asciiLowercased : Array(text.utf8)
     }
   }
 }
 
 extension String {
   /// The text with the case that SQLite ignores in names.
-  fileprivate var asciiLowercased: String {
-    String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
-  }
+  fileprivate var asciiLowercased: [UInt8] { utf8.map(\.asciiLowercased) }
 }
