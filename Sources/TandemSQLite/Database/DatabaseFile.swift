@@ -24,7 +24,8 @@ package struct DatabaseFile: Sendable {
       (identity, log) = (nil, nil)
       return
     }
-    log = connection.hasOpenLog ? FileIdentity(at: path + "-wal") : nil
+    // In another mode, the pointer is to the rollback journal, which only a transaction opens.
+    log = connection.logPointer == nil ? nil : FileIdentity(at: path + "-wal")
     // After the log: it is that of this file if the file is still there.
     guard let identity = FileIdentity(at: path), !connection.isFileGone else {
       throw DatabaseError.fileIsGone(path: givenPath)
@@ -119,15 +120,6 @@ extension DatabaseConnection {
     let result = sqlite3_file_control(
       handle.pointer, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
     return result == SQLITE_OK && hasMoved != 0
-  }
-
-  /// True outside a transaction if the last read needed the write-ahead log. Unlike a pragma, this reads no schema.
-  fileprivate var hasOpenLog: Bool {
-    var journal: UnsafeMutablePointer<sqlite3_file>?
-    let result = sqlite3_file_control(
-      handle.pointer, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal)
-    // In another mode, it is the rollback journal, which only a transaction opens.
-    return result == SQLITE_OK && journal?.pointee.pMethods != nil
   }
 
   /// Throws ``DatabaseError`` with code `cannotOpen` if the open transaction writes to a file that
